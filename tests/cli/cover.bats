@@ -341,6 +341,29 @@ wrong_if() {
     has results/tuned.ini "num_load = 1"
 }
 
+# once [N]: the sweep once.ini tunes one size of the range, 9001, alone
+once() {
+    sed -e '/^cover/d' -e "s/^\\[scale\\]/&\\nn = ${1:-9001}/" sweep.ini >once.ini
+    autotune --config once.ini --quiet
+}
+
+@test "a cover is dropped when tuning finds one of its configurations wrong in its range" {
+    range 2^13..2^14
+    wrong_if "num_load == 1 and (n == 9001 or n == 20000)"
+    autotune cover --config sweep.ini --quiet
+    exits 0
+    once 20000
+    exits 0
+    lacks err "no longer"
+    has results/tuned.ini "configuration.1.num_load = 1"
+    once 9001
+    exits 0
+    has err "'results/tuned.ini' no longer has the cover of 'scale' for n=9001 factor=1.5: block_size=256 num_load=1" \
+        "wrong_result" '; `autotune cover` makes another'
+    lacks results/tuned.ini "cover = 1"
+    has results/tuned.ini "problem.n = 9001" "problem.n = 20000"
+}
+
 @test "if every configuration is wrong somewhere in the range, there is no cover" {
     range 2^13..2^14
     wrong_if "n == 2^(12 + min(num_load, 2))"
@@ -349,6 +372,51 @@ wrong_if() {
     has err "no variant of 'scale' works in the whole range: block_size=" "wrong_result for n=" \
         "state a constraint that excludes such sizes"
     [ ! -e results/tuned.ini ]
+}
+
+@test "an older cover does not outlive a session that finds nothing that works in the whole range" {
+    range 2^13..2^14
+    sed -i 's/^num_load = .*/num_load = 1/' sweep.ini
+    wrong_if "n == 9001"
+    autotune cover --config sweep.ini --quiet
+    exits 0
+    cp -r results kept
+    once 9001
+    exits 1
+    cp kept/tuned.ini results # as if once.ini had another tuned INI
+    autotune cover --config sweep.ini --quiet
+    exits 1
+    has err "no longer has the cover of 'scale' for n=9001" "no variant of 'scale' works in the whole range"
+    lacks results/tuned.ini "cover = 1"
+}
+
+@test "a configuration that turns out wrong leaves the tuned INI: for none, and for the best so far of a run that is interrupted" {
+    range 2^13..2^14
+    wrong_if "num_load == 1"
+    sed -i 's/^num_load = .*/num_load = 4/' sweep.ini
+    once
+    exits 0
+    changed() { sed -i 's/^parameter.num_load = .*/parameter.num_load = 1/' results/tuned.ini; } # as if it had passed
+    changed
+    sed -i 's/^num_load = .*/num_load = 1/' sweep.ini
+    once
+    exits 1
+    has err "'results/tuned.ini' no longer has the configuration of 'scale' for n=9001 factor=1.5: block_size=256 num_load=1"
+    lacks results/tuned.ini "parameter.num_load"
+    sed -i 's/^num_load = .*/num_load = 4/' sweep.ini
+    once
+    exits 0
+    changed
+    sed -i 's/^num_load = .*/num_load = 1, 2, 4, 8/' once.ini
+    stand_in "l2_bytes = 1048576" "log = $scratch/calls" "fault = cuModuleLoadData:2:hang"
+    "$AUTOTUNE" --config once.ini >out 2>err </dev/null &
+    run=$!
+    await ' hang' calls
+    kill -INT "$run"
+    code=0
+    wait "$run" || code=$?
+    exits 130
+    has results/tuned.ini "incomplete = yes" "parameter.num_load = 4"
 }
 
 @test "real values of parameters and problems stay real" {

@@ -652,6 +652,8 @@ C
     autotune --config "$sweeps/scale.ini" --quiet
     exits 0
     hash=$(sed -n 's/^template_hash = //p' results/tuned.ini) gpu=$(sed -n 's/^gpu = //p' results/tuned.ini)
+    sed -i 's/^parameter.block_size = .*/parameter.block_size = 64/;s/^parameter.num_load = .*/parameter.num_load = 1/' \
+        results/tuned.ini # what the cover chooses there
     sed -n '/^\[/,$p' results/tuned.ini >entry
     cover results/tuned.ini 2026-11-22T03:00:00Z "$hash" "$gpu" 90
     changed results/tuned.ini problem.factor "$(sed -n 's/^problem.factor = //p' results/tuned.ini | head -n 1)"
@@ -668,15 +670,17 @@ C
     autotune explain -k scale -t bundle -g "$gpu" --n 600000
     exits 0
     has out "configuration 2 of its cover"
-    # what the cover does not choose for stays: a problem outside its range, one of another version, and another card
+    # what the cover does not choose stays: another configuration, a problem outside its range, one of another version,
+    # and another card
     {
+        sed 's/^\[.*/[scale 000000ff]/;s/^problem.n = .*/problem.n = 16386/;s/^parameter.num_load = .*/parameter.num_load = 2/' entry
         sed 's/^\[.*/[scale 00000ca5]/;s/^sm_count = .*/sm_count = 114/' entry
         sed 's/^\[.*/[scale 00000fa5]/;s/^problem.n = .*/problem.n = 2097152/' entry
         sed 's/^\[.*/[scale 0000a1fa]/;s/^template_hash = .*/template_hash = 0123456789abcdef0123456789abcdef/' entry
     } >>results/tuned.ini
     autotune bundle --templates "$sweeps/templates" --output bundle --accept-other-versions
     exits 0
-    equal "$(grep '^\[' bundle/tuned.ini | sort | tr '\n' ' ')" "[scale 00000ca5] [scale 00000fa5] [scale 0000a1fa] [scale 0000c0e4] "
+    equal "$(grep '^\[' bundle/tuned.ini | sort | tr '\n' ' ')" "[scale 000000ff] [scale 00000ca5] [scale 00000fa5] [scale 0000a1fa] [scale 0000c0e4] "
     autotune --config "$sweeps/scale.ini" --quiet --remeasure
     exits 0
     equal "$(grep -c '^rule' results/tuned.ini)" 3

@@ -112,13 +112,6 @@ static bool is_ruled_out(const struct cover_session *session, const struct study
     return ruled_out;
 }
 
-static bool is_refutation(const struct result *run)
-{
-    return (run->outcome == OUTCOME_WRONG_RESULT || run->outcome == OUTCOME_FAULT ||
-            run->outcome == OUTCOME_TIMEOUT) &&
-           !(run->limit_s > 0 && run->limit_s <= LIMIT_KILLED_S);
-}
-
 /* Adds what a study of a size in the range refutes. */
 static void add_refuted(struct cover_session *session, const struct study *study)
 {
@@ -126,7 +119,7 @@ static void add_refuted(struct cover_session *session, const struct study *study
         const struct bindings *parameters = &study->results[i].parameters;
         const struct result *run = study_run(study, &study->results[i]);
         size_t count = session->refuted.count;
-        if (!is_refutation(run) || is_ruled_out(session, study, parameters) ||
+        if (!result_is_refuted(run) || is_ruled_out(session, study, parameters) ||
             !nominees_add(&session->refuted, parameters))
             continue;
         char *problem = bindings_text(&study->problem);
@@ -154,16 +147,25 @@ static int find_refuted(struct cover_session *session, const struct run *run, st
 {
     struct study *studies = NULL;
     size_t count = 0;
+    size_t kept = 0;
     int64_t size[SWEEP_COVER_AXES];
     int status = record_failures(run->record, &studies, &count, error);
     cover_session_forget_refuted(session);
     for (size_t i = 0; i < count; i++) {
         struct study *study = &studies[i];
         if (is_of_session(session, study, study->kernel, size) &&
-            gpu_alike(&study->environment.gpu, &run->groups[0].environment.gpu))
+            gpu_alike(&study->environment.gpu, &run->groups[0].environment.gpu)) {
             add_refuted(session, study);
-        study_release(study);
+            studies[kept++] = *study;
+        } else {
+            study_release(study);
+        }
     }
+    if (status == 0)
+        status = tuned_file_refute(session->tuned_path, studies, kept, session->run.notice,
+                                   session->run.user, error);
+    for (size_t i = 0; i < kept; i++)
+        study_release(&studies[i]);
     free(studies);
     return status;
 }

@@ -127,6 +127,34 @@ int cover_entry_choose(const struct tuned_entry *entry, const struct bindings *p
     return status;
 }
 
+static bool has_values(const struct bindings *values, const struct bindings *wanted)
+{
+    bool has = true;
+    for (size_t i = 0; i < wanted->count && has; i++) {
+        const struct value *value = bindings_find(values, wanted->items[i].name);
+        has = value != NULL && value_alike(*value, wanted->items[i].value);
+    }
+    return has;
+}
+
+bool cover_entry_has(const struct tuned_entry *entry, const struct bindings *problem)
+{
+    size_t line;
+    size_t configuration;
+    return has_values(problem, &entry->problem) &&
+           cover_entry_choose(entry, problem, 0, &line, &configuration, NULL) == 1;
+}
+
+bool cover_entry_allows(const struct tuned_entry *entry, size_t configuration,
+                        const struct bindings *problem, int sm_count)
+{
+    double allowed = 0;
+    return !cover_entry_has_figure(entry->cover, "allowed") ||
+           (cover_entry_figure(entry, "allowed", configuration, problem, sm_count, &allowed,
+                               NULL) == 0 &&
+            allowed > 0);
+}
+
 int cover_entry_figure(const struct tuned_entry *entry, const char *expression,
                        size_t configuration, const struct bindings *problem, int sm_count,
                        double *value, struct error *error)
@@ -151,17 +179,15 @@ int cover_entry_figure(const struct tuned_entry *entry, const char *expression,
 
 /* --- what a cover makes superfluous --- */
 
-static bool has_values(const struct bindings *values, const struct bindings *wanted)
+static bool is_choice(const struct tuned_entry *entry, const struct bindings *parameters)
 {
-    bool has = true;
-    for (size_t i = 0; i < wanted->count && has; i++) {
-        const struct value *value = bindings_find(values, wanted->items[i].name);
-        has = value != NULL && value_alike(*value, wanted->items[i].value);
-    }
-    return has;
+    bool is = bindings_alike(&entry->parameters, parameters);
+    for (size_t i = 0; i < entry->tie_count; i++)
+        is = is || bindings_alike(&entry->ties[i], parameters);
+    return is;
 }
 
-/* Whether an application that has the cover gets its problem's configuration from it. */
+/* Whether an application that has the cover gets the entry's configuration from it, or one that ties. */
 static bool covers(const struct tuned_entry *cover, const struct tuned_entry *entry)
 {
     size_t line;
@@ -170,7 +196,8 @@ static bool covers(const struct tuned_entry *cover, const struct tuned_entry *en
            strcmp(cover->template_hash, entry->template_hash) == 0 &&
            tuned_entry_same_gpu(cover, entry) && strcmp(cover->cache, entry->cache) == 0 &&
            has_values(&entry->problem, &cover->problem) &&
-           cover_entry_choose(cover, &entry->problem, 0, &line, &configuration, NULL) == 1;
+           cover_entry_choose(cover, &entry->problem, 0, &line, &configuration, NULL) == 1 &&
+           is_choice(entry, &cover->cover->configurations[configuration].parameters);
 }
 
 static bool is_covered(const struct tuned_file *tuned, const struct tuned_entry *entry)

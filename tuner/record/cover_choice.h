@@ -30,14 +30,21 @@ int cover_entry_section(const struct tuned_entry *entry, struct cover_section **
 int cover_entry_choose(const struct tuned_entry *entry, const struct bindings *problem,
                        int sm_count, size_t *line, size_t *configuration, struct error *error);
 
+/* Whether the problem is in the cover's range. */
+bool cover_entry_has(const struct tuned_entry *entry, const struct bindings *problem);
+
+/* Whether the cover's figure `allowed`, if it has one, allows a configuration for the problem. */
+bool cover_entry_allows(const struct tuned_entry *entry, size_t configuration,
+                        const struct bindings *problem, int sm_count);
+
 /* The value of a figure or an expression (waves, waves(2), m * n) for the problem, as line
  * `configuration` sees it. Returns 0 or an error. */
 int cover_entry_figure(const struct tuned_entry *entry, const char *expression,
                        size_t configuration, const struct bindings *problem, int sm_count,
                        double *value, struct error *error);
 
-/* Drops the entries for problems in the range of a cover that has the same kernel, template version,
- * GPU and cache state, so that the cover is shipped instead. */
+/* Drops the entries for problems for which a cover of the same kernel, template version, GPU and cache
+ * state chooses their configuration or one that ties, so that the cover is shipped instead. */
 void cover_drop_covered(struct tuned_file *tuned);
 
 #endif

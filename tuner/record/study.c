@@ -109,6 +109,13 @@ const struct result *study_run(const struct study *study, const struct result *r
     return has_twin ? &study->results[result->twin] : result;
 }
 
+bool result_is_refuted(const struct result *run)
+{
+    return (run->outcome == OUTCOME_WRONG_RESULT || run->outcome == OUTCOME_FAULT ||
+            run->outcome == OUTCOME_TIMEOUT) &&
+           !(run->limit_s > 0 && run->limit_s <= LIMIT_KILLED_S);
+}
+
 /* --- what is in a study --- */
 
 double study_empty_ns(const struct study *study, const struct result *result)

@@ -136,6 +136,9 @@ void study_link_twins(struct study *study);
 /* The result that was run: a duplicate's twin, any other result itself. */
 const struct result *study_run(const struct study *study, const struct result *result);
 
+/* Whether it was wrong, crashed or hung, and not for a passing reason. */
+bool result_is_refuted(const struct result *run);
+
 /* True if any variant's instructions were counted. */
 bool study_has_instructions(const struct study *study);
 

@@ -138,4 +138,14 @@ int tuned_file_lock(const char *path, int *lock, struct error *error);
 int tuned_file_update(const char *path, struct tuned_entry *entries, size_t count, size_t *taken,
                       struct error *error);
 
+/*
+ * Removes from the file what the studies found wrong, crashing or hanging, whatever the kernel is called
+ * there: configurations of the studies' problems, and covers that have such a configuration and the problem
+ * in their range, and do not rule it out there. Tells `notice` of each. Returns 0, or an error as
+ * tuned_file_update().
+ */
+int tuned_file_refute(const char *path, const struct study *studies, size_t count,
+                      void (*notice)(void *user, const struct error *notice), void *user,
+                      struct error *error);
+
 #endif

@@ -2,10 +2,12 @@
 #include "base/interrupt.h"
 #include "base/path.h"
 #include "base/write_file.h"
+#include "record/cover_choice.h"
 #include "record/tuned_file.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -72,4 +74,115 @@ done:
         tuned_entry_release(&entries[i]);
     tuned_file_release(&tuned);
     return result;
+}
+
+/* --- what turns out to be wrong --- */
+
+/* How the study refutes a configuration; NULL if it does not. */
+static const struct result *find_refutation(const struct study *study,
+                                            const struct bindings *parameters)
+{
+    for (size_t i = 0; i < study->result_count; i++) {
+        const struct result *run = study_run(study, &study->results[i]);
+        if (result_is_refuted(run) && bindings_alike(&study->results[i].parameters, parameters))
+            return run;
+    }
+    return NULL;
+}
+
+/* The same for what an entry ships for the study's problem, which is in a cover's range. Sets
+ * `*parameters` to the configuration. */
+static const struct result *refute_choices(const struct study *study,
+                                           const struct tuned_entry *entry,
+                                           const struct bindings **parameters)
+{
+    const struct cover_entry *cover = entry->cover;
+    const struct result *run = NULL;
+    size_t count = cover != NULL ? cover->configuration_count : 1;
+    for (size_t i = 0; i < count && run == NULL; i++) {
+        *parameters = cover != NULL ? &cover->configurations[i].parameters : &entry->parameters;
+        run = find_refutation(study, *parameters);
+        if (run != NULL && cover != NULL && !cover_entry_allows(entry, i, &study->problem, 0))
+            run = NULL;
+    }
+    return run;
+}
+
+static bool is_of_subject(const struct tuned_entry *entry, const struct study *study)
+{
+    const struct gpu *gpu = &study->environment.gpu;
+    const struct tuned_entry measured = {.gpu = (char *)(uintptr_t)gpu->name,
+                                         .arch = (char *)(uintptr_t)gpu->arch,
+                                         .sm_count = (int)gpu->attributes[GPU_sm_count]};
+    return strcmp(entry->template_hash, study->template_hash) == 0 &&
+           tuned_entry_same_gpu(entry, &measured) &&
+           (entry->cover != NULL ? cover_entry_has(entry, &study->problem)
+                                 : bindings_alike(&entry->problem, &study->problem));
+}
+
+/* Whether one of the studies refutes the entry; says so in `notice`. */
+static bool is_refuted(const char *path, const struct tuned_entry *entry,
+                       const struct study *studies, size_t count, struct error *notice)
+{
+    const struct result *run = NULL;
+    const struct bindings *parameters = NULL;
+    size_t i = 0;
+    for (; i < count && run == NULL; i++)
+        if (is_of_subject(entry, &studies[i]))
+            run = refute_choices(&studies[i], entry, &parameters);
+    if (run == NULL)
+        return false;
+    char *problem = bindings_text(&studies[i - 1].problem);
+    char *variant = bindings_text(parameters);
+    (void)error_set(notice, ERROR_NOTHING_VALID,
+                    "'%s' no longer has the %s of '%s' for %.256s: %.256s: %s%s%.512s%s", path,
+                    entry->cover != NULL ? "cover" : "configuration", entry->kernel,
+                    problem[0] != '\0' ? problem : "its problem", variant,
+                    outcome_name(run->outcome), run->reason != NULL ? ": " : "",
+                    run->reason != NULL ? run->reason : "",
+                    entry->cover != NULL ? "; `autotune cover` makes another" : "");
+    free(variant);
+    free(problem);
+    return true;
+}
+
+static bool any_refutes(const struct study *studies, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < studies[i].result_count; j++)
+            if (result_is_refuted(&studies[i].results[j]))
+                return true;
+    return false;
+}
+
+int tuned_file_refute(const char *path, const struct study *studies, size_t count,
+                      void (*notice)(void *user, const struct error *notice), void *user,
+                      struct error *error)
+{
+    struct tuned_file tuned = {0};
+    struct error found;
+    size_t kept = 0;
+    int lock = -1;
+    if (!any_refutes(studies, count) || access(path, F_OK) != 0)
+        return 0;
+    int status = tuned_file_lock(path, &lock, error);
+    if (status == 0)
+        status = tuned_file_read(path, &tuned, error);
+    size_t before = tuned.count;
+    for (size_t i = 0; i < before; i++) {
+        struct tuned_entry *entry = &tuned.entries[i];
+        if (is_refuted(path, entry, studies, count, &found)) {
+            notice(user, &found);
+            tuned_entry_release(entry);
+        } else {
+            tuned.entries[kept++] = *entry;
+        }
+    }
+    tuned.count = kept;
+    if (status == 0 && kept < before)
+        status = tuned_file_write(path, &tuned, error);
+    if (lock >= 0)
+        (void)close(lock);
+    tuned_file_release(&tuned);
+    return status;
 }

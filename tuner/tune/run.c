@@ -367,6 +367,9 @@ static void keep_best_so_far(struct run *run)
     size_t taken = 0;
     for (size_t i = 0; i < run->job_count; i++) {
         const struct study *study = &run->jobs[i].study;
+        if (!study->complete)
+            (void)tuned_file_refute(run->tuned, study, 1, run->options.notice, run->options.user,
+                                    NULL);
         if (!study->complete && study_best(study) < study->result_count)
             tuned_entry_from_study(study, ARRAY_APPEND(entries, count));
     }

@@ -186,15 +186,28 @@ bool run_group_is_done(const struct run_group *group)
 
 /* --- working --- */
 
+/* Ends the progress line first. */
+static void pass_run_notice(void *user, const struct error *notice)
+{
+    struct run *run = user;
+    progress_end(&run->progress);
+    run->options.notice(run->options.user, notice);
+}
+
 static int update_tuned(struct run *run, const struct study *study, struct error *error)
 {
     struct tuned_entry entry = {0};
     size_t taken;
-    if (!study->has_winner || run->environment.static_mode || run->options.part)
+    int status = 0;
+    if (run->environment.static_mode || run->options.part)
         return 0;
     timings_stage(&run->timings, TIMING_RECORD);
-    tuned_entry_from_study(study, &entry);
-    return tuned_file_update(run->tuned, &entry, 1, &taken, error);
+    if (study->has_winner) {
+        tuned_entry_from_study(study, &entry);
+        status = tuned_file_update(run->tuned, &entry, 1, &taken, error);
+    }
+    return status != 0 ? status
+                       : tuned_file_refute(run->tuned, study, 1, pass_run_notice, run, error);
 }
 
 static int finish_job(struct run *run, struct tuning_job *job, struct error *error)
@@ -339,12 +352,10 @@ static int tune_one(struct run_group *group, struct tuning *tuning, size_t index
     return status != 0 ? status : tune_job(tuning, job, error);
 }
 
-/* Ends the progress line first. */
 static void pass_notice(void *user, const struct error *notice)
 {
     const struct run_group *group = user;
-    progress_end(&group->run->progress);
-    group->run->options.notice(group->run->options.user, notice);
+    pass_run_notice(group->run, notice);
 }
 
 /* Has compiled what the first job needs, while the device workers make their contexts. */
