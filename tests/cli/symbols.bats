@@ -33,6 +33,21 @@ INI
     equal "$(count runs 32)" 2
 }
 
+@test "variables that variants read hold the second data set for all finalists" {
+    for base_ns in 2000 40000; do
+        stand_in base_ns=$base_ns noise=0.01 steepness=0.003
+        sweep <<'INI'
+[symbols]
+block_size = 64, 128, 256, 512
+INI
+        sed -i '/^\[buffer.state\]/,/^fill/d;/^\[expect.total\]/,/^compare/d;/^\[expect.state\]/,/^compare/d' templates/symbols.ini
+        sed -i '/^\[buffer.total\]/,/^access/d;s/^fill = counting(1, 1)/fill = uniform(-1, 1)/' templates/symbols.ini
+        autotune --config sweep.ini --format csv --remeasure
+        exits 0
+        equal "$(count outcome measured)" 4
+    done
+}
+
 @test "wrong results in a variable, and changes to one that is only read, are found" {
     sweep <<'INI'
 [symbols]

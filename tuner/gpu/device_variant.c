@@ -174,6 +174,8 @@ int device_variant_prepare(struct device_variant *variant, struct device_problem
         return out_of_memory(variant, problem, error);
     if (status == 0)
         status = move_scratch(variant, problem, place, moved, error);
+    refilled = refilled || variant->data_set != problem->store.data_set; /* for another variant */
+    variant->data_set = problem->store.data_set;
     for (size_t i = 0; i < variant->copy_count && status == 0 && refilled; i++)
         if (variant->copies[i].symbols != NULL)
             status = device_symbols_renew(&variant->copies[i], symbols_of(variant, problem), error);
