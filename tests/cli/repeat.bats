@@ -110,6 +110,18 @@ every() {
     equal "$(sqlite "SELECT count(*) FROM variant WHERE outcome = 'measured' AND json_array_length(screening_ns) < 3")" 0
 }
 
+@test "a worker that is replaced between the verifications on both data sets does not make a variant forget" {
+    local at
+    sweep "block_size = 128, 256" "mode = good, module" 'constraint = block_size == 256 or mode == "good"'
+    for ((at = 16; at < 60; at += 2)); do
+        fast_fakes steepness=0.001 time.repeat_module=39000 "fault=cuStreamSynchronize:$at:kill"
+        autotune --config sweep.ini --format csv --remeasure
+        exits 0
+        is module wrong_result
+        is good measured
+    done
+}
+
 @test "a run interrupted in the finals leaves no variant in the tuned INI that is wrong after its first run" {
     fast_fakes "log=$scratch/calls" fault=cuModuleLoadData:20:hang
     sweep "block_size = 128, 256, 512" "mode = good, slow, once, alternate, third, spoil, far, alike, ticket" \

@@ -38,20 +38,45 @@ static int verify_all(struct finals *finals, struct error *error)
     return status;
 }
 
+/* On both data sets, in one worker: whoever replaces it forgets what a variant has remembered. */
+static int verify_both(struct finals *finals, struct error *error)
+{
+    unsigned losses;
+    int status;
+    do {
+        losses = gpu_client_losses(finals->gpu->client);
+        finals->data_set = 0;
+        status = verify_all(finals, error);
+        finals->data_set = FINAL_DATA_SET;
+        if (status == 0)
+            status = verify_all(finals, error);
+    } while (status == 0 && gpu_client_losses(finals->gpu->client) != losses);
+    finals->verified_losses = losses;
+    return status;
+}
+
+static bool has_both(const struct finals *finals)
+{
+    return !finals->rules.everyone && template_draws_data(&finals->job->kernel->template);
+}
+
 /*
  * Before the first round: a variant that remembers a result, wherever that may be, repeats it on other
  * data. If one fails, others may have been given up in the screening because they were slower than it.
  */
 static int verify_on_both(struct finals *finals, struct error *error)
 {
-    if (finals->rules.everyone || !template_draws_data(&finals->job->kernel->template))
-        return 0;
-    int status = verify_all(finals, error);
-    finals->data_set = FINAL_DATA_SET;
-    if (status == 0)
-        status = verify_all(finals, error);
-    finals->anew = finals->anew || finals->failed > 0;
+    int status = has_both(finals) ? verify_both(finals, error) : 0;
+    finals->anew = finals->anew || (has_both(finals) && finals->failed > 0);
     return status;
+}
+
+/* The last word: a rare race may show only after many runs. */
+static int verify_last_time(struct finals *finals, struct error *error)
+{
+    int status = verify_all(finals, error);
+    bool lost = gpu_client_losses(finals->gpu->client) != finals->verified_losses;
+    return status == 0 && lost && has_both(finals) ? verify_both(finals, error) : status;
 }
 
 /* After how many rounds the finals may be decided next. */
@@ -131,9 +156,8 @@ static int run_finals(void *owner, struct error *error)
         status = verify_on_both(&held->finals, error);
     if (status == 0)
         status = run_rounds(&held->finals, &held->verdict, error);
-    if (status == 0 &&
-        !held->finals.anew) /* the last word: a rare race may show only after many runs */
-        status = verify_all(&held->finals, error);
+    if (status == 0 && !held->finals.anew)
+        status = verify_last_time(&held->finals, error);
     held->finals.over = true;
     return status;
 }
