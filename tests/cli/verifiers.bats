@@ -76,6 +76,16 @@ good:measured good:measured good:measured good:measured "
     has reasons "verifier 'march_faulty_count':" CUDA_ERROR_ILLEGAL_ADDRESS
 }
 
+@test "a verifier without blocks judges nothing, and is refused" {
+    printf '[march]\nsteps = 1, 2\n' | sweep
+    verifier march_count
+    sed -i 's/^grid = 4$/grid = n \/\/ 4096/' templates/march.ini
+    autotune --config sweep.ini --format csv
+    exits 2
+    has err "march.ini:79: verifier 'march_count' has no blocks or no threads, but its buffer has elements"
+    lacks out ,measured,
+}
+
 @test "a verifier that changes an input is named, and no variant is blamed for it" {
     printf '[march]\nsteps = 1, 2\n' | sweep
     verifier march_spoiling_count "weights, wrong"

@@ -422,6 +422,7 @@ const struct kernel kernels[] = {
     KERNEL(repeat, repeat_module),
     KERNEL(repeat, repeat_module_done),
     KERNEL(repeat, repeat_far),
+    KERNEL(repeat, repeat_stray),
     KERNEL(repeat, repeat_alike),
     KERNEL(repeat, repeat_ticket),
     KERNEL(repeat, repeat_reference),

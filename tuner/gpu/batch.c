@@ -185,7 +185,7 @@ static int renew_copies(struct batches *batches, struct error *error)
     struct device_problem *problem = batches->problem;
     struct device_context *device = problem->device;
     int status = 0;
-    batches->data_set = problem->store.data_set;
+    batches->refills = problem->store.refills;
     for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++) {
         if (batches_constant(batches, i, NULL) == NULL)
             continue;
@@ -220,13 +220,14 @@ static bool has_fixed_copies(const struct device_problem *problem)
     return any;
 }
 
-/* Makes the copies that all batches share, on the first call, and renews them if the data are others. */
+/* Makes the copies that all batches share, on the first call, and renews them if the data were made
+ * again. */
 static int share_copies(struct batches *batches, struct device_problem *problem,
                         struct error *error)
 {
     struct device_context *device = problem->device;
     if (batches->problem != NULL)
-        return batches->copies == NULL || batches->data_set == problem->store.data_set
+        return batches->copies == NULL || batches->refills == problem->store.refills
                    ? 0
                    : renew_copies(batches, error);
     batches->problem = problem;

@@ -156,7 +156,10 @@ static int fill_by_kernel(const struct making *making, struct data_item *item)
 {
     const struct data_store *store = making->store;
     const struct launch *kernel = store->template->buffers[item->member].fill.kernel;
-    struct helper_run run = {.launch = kernel, .what = "fill", .data = making->data};
+    struct helper_run run = {.launch = kernel,
+                             .what = "fill",
+                             .elements = item->buffer.length,
+                             .data = making->data};
     making->data->buffers[item->member] = item->buffer;
     int status = device_buffer_poison(store->device, &item->buffer, making->error);
     if (status == 0)
@@ -242,6 +245,7 @@ static int compute_expectation(const struct making *making, struct data_item *it
     const struct expectation *expectation = expectation_of(store, item);
     struct helper_run run = {.launch = &expectation->reference,
                              .what = "reference",
+                             .elements = item->buffer.length,
                              .data = making->data,
                              .reference = &item->buffer};
     int status = 0;
@@ -327,7 +331,7 @@ static int make(const struct making *making, size_t member, struct bindings *key
 
 /* Gives the variant one buffer or expected result. */
 static int take(const struct making *making, size_t member, const struct bindings *parameters,
-                size_t place, bool *refilled)
+                size_t place)
 {
     struct data_store *store = making->store;
     struct bindings key = data_items_key(&store->items, member, parameters);
@@ -336,28 +340,27 @@ static int take(const struct making *making, size_t member, const struct binding
     int status = item != NULL ? move(making, item, place) : make(making, member, &key, &item);
     if (status == 0 && stale)
         status = fill(making, item);
+    store->refills += stale;
     if (status == 0)
         give(store, item, making->data);
-    *refilled = *refilled || stale;
     bindings_release(&key);
     return status;
 }
 
 int data_store_take(struct data_store *store, const struct bindings *parameters, size_t place,
-                    struct device_data *data, bool *refilled, struct error *error)
+                    struct device_data *data, struct error *error)
 {
     static const struct bindings none = {0};
     struct making making = {.store = store, .data = data, .error = error};
     int status = 0;
     making.outer = (struct scope){store->fixed, NULL};
     making.scope = (struct scope){parameters != NULL ? parameters : &none, &making.outer};
-    *refilled = false;
     device_data_clear(data);
     data_items_serve(&store->items, parameters);
     for (size_t i = 0; i < data_items_members(&store->items) && status == 0; i++)
         if (!data_items_is_scratch(&store->items, i) &&
             (parameters != NULL || !data_items_is_dependent(&store->items, i)))
-            status = take(&making, i, parameters, place, refilled);
+            status = take(&making, i, parameters, place);
     return status;
 }
 

@@ -29,6 +29,7 @@ struct data_store {
     struct data_items items;
     CUdeviceptr sums;     /* SUMS + 1 numbers, for the sums and the fingerprint of what is made */
     uint64_t data_set;    /* of the fills' random numbers */
+    uint64_t refills;     /* counts contents that were made again in the same memory */
     uint64_t limit_bytes; /* of what depends on parameters */
     bool spoilt; /* a helper changed data or wrote beyond it: the store must be made again */
 };
@@ -61,14 +62,13 @@ bool data_store_has(const struct data_store *store, const struct bindings *param
 /*
  * Gives `data` the buffers and expected results of a variant with these parameters (NULL: just
  * those that depend on none), and makes what is missing, which may take as long as a reference
- * does. Moves the buffers to `place`, any number; 0 is where they were made. `*refilled` says whether
- * contents were made again in the same memory. Returns 0; ERROR_CONFIG if an expression fails, a file
+ * does. Moves the buffers to `place`, any number; 0 is where they were made. Returns 0; ERROR_CONFIG if an expression fails, a file
  * does not fit, or a reference or a fill writes nothing, changes a buffer that it may only read, or
  * writes out of bounds (then the store is spoilt); or ERROR_DEVICE, with device->last
  * CUDA_ERROR_OUT_OF_MEMORY if there is not enough memory even for this alone.
  */
 int data_store_take(struct data_store *store, const struct bindings *parameters, size_t place,
-                    struct device_data *data, bool *refilled, struct error *error);
+                    struct device_data *data, struct error *error);
 
 /* Frees everything that depends on parameters except what data_store_take() last took, and all
  * places that are not in use. Returns whether there was anything to free. */

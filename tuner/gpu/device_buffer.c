@@ -8,7 +8,30 @@ int device_arena_new(struct device_context *device, struct device_arena *arena, 
                      struct error *error)
 {
     *arena = (struct device_arena){.size = size};
-    return CUDA(device, cuMemAlloc, &arena->base, size);
+    int status = CUDA(device, cuMemAlloc, &arena->base, size);
+    arena->used = size;
+    return status != 0 ? status : device_arena_clear(device, arena, error);
+}
+
+int device_arena_clear(struct device_context *device, struct device_arena *arena,
+                       struct error *error)
+{
+    uint64_t bytes = arena->used;
+    arena->used = 0;
+    if (bytes == 0)
+        return 0;
+    return CUDA(device, cuMemsetD8Async, arena->base, element_poison(ELEMENT_UINT64), bytes,
+                device->stream);
+}
+
+struct device_buffer device_arena_rest(const struct device_arena *arena)
+{
+    uint64_t bytes = arena->size - arena->used;
+    return (struct device_buffer){.base = bytes > 0 ? arena->base : 0,
+                                  .data = arena->base + arena->used,
+                                  .type = ELEMENT_UINT64,
+                                  .length = bytes / sizeof(uint64_t),
+                                  .bytes = bytes};
 }
 
 void device_arena_free(struct device_context *device, struct device_arena *arena)

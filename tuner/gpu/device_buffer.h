@@ -28,7 +28,7 @@ struct device_buffer {
 
 /*
  * A bump allocator for small buffers, because cuMemAlloc and cuMemFree take longer than a short
- * kernel. To free all of its buffers at once, set `used` to 0.
+ * kernel. What is not in use is poisoned, so that stray writes show.
  */
 struct device_arena {
     CUdeviceptr base; /* 0: none */
@@ -37,6 +37,13 @@ struct device_arena {
 
 int device_arena_new(struct device_context *device, struct device_arena *arena, uint64_t size,
                      struct error *error);
+
+/* Frees all of its buffers at once. Queues poisoning their memory. */
+int device_arena_clear(struct device_context *device, struct device_arena *arena,
+                       struct error *error);
+
+/* What is not in use; without guards, and without memory if that is nothing. */
+struct device_buffer device_arena_rest(const struct device_arena *arena);
 void device_arena_free(struct device_context *device, struct device_arena *arena);
 
 /*

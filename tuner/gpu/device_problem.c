@@ -59,10 +59,7 @@ static int make_data(struct device_problem *problem, const struct problem_reques
     if (status == 0)
         status = data_store_init(&problem->store, device, template, &problem->fixed,
                                  &problem->helpers, error);
-    bool refilled;
-    return status != 0
-               ? status
-               : data_store_take(&problem->store, NULL, 0, &problem->data, &refilled, error);
+    return status != 0 ? status : data_store_take(&problem->store, NULL, 0, &problem->data, error);
 }
 
 /* Once the files are read: what is measured is recorded as measured with the data that the coordinator

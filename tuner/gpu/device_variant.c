@@ -158,15 +158,14 @@ int device_variant_prepare(struct device_variant *variant, struct device_problem
 {
     size_t count = problem->template.buffer_count;
     CUdeviceptr *before = alloc_zeroed(count, sizeof *before);
-    bool refilled;
     *moved = false;
     if (variant->data.template == NULL)
         device_data_init(&variant->data, &problem->template);
     for (size_t i = 0; i < count; i++)
         before[i] = variant->data.buffers[i].data;
     problem->device->last = CUDA_SUCCESS;
-    int status = data_store_take(&problem->store, &variant->parameters, place, &variant->data,
-                                 &refilled, error);
+    int status =
+        data_store_take(&problem->store, &variant->parameters, place, &variant->data, error);
     for (size_t i = 0; i < count && status == 0; i++)
         *moved = *moved || before[i] != variant->data.buffers[i].data;
     free(before);
@@ -174,8 +173,8 @@ int device_variant_prepare(struct device_variant *variant, struct device_problem
         return out_of_memory(variant, problem, error);
     if (status == 0)
         status = move_scratch(variant, problem, place, moved, error);
-    refilled = refilled || variant->data_set != problem->store.data_set; /* for another variant */
-    variant->data_set = problem->store.data_set;
+    bool refilled = variant->refills != problem->store.refills; /* perhaps for another variant */
+    variant->refills = problem->store.refills;
     for (size_t i = 0; i < variant->copy_count && status == 0 && refilled; i++)
         if (variant->copies[i].symbols != NULL)
             status = device_symbols_renew(&variant->copies[i], symbols_of(variant, problem), error);
@@ -254,7 +253,7 @@ void device_variant_unload(struct device_variant *variant, struct device_problem
     free(variant->places);
     problem->loaded -= variant->counted;
     if (problem->loaded == 0)
-        problem->arena.used = 0;
+        (void)device_arena_clear(problem->device, &problem->arena, NULL);
     for (size_t i = 0; variant->arguments != NULL && i < variant->launch_plan.step_count; i++)
         free(variant->arguments[i]);
     free(variant->arguments);

@@ -27,7 +27,7 @@ struct device_variant {
     struct device_buffer *scratch; /* [i] is set if template.buffers[i] is scratch */
     struct data_places *places;    /* of the scratch buffers */
     struct bindings parameters;
-    uint64_t data_set;   /* that its variables hold */
+    uint64_t refills;    /* data_store.refills when its variables were filled */
     struct batch *batch; /* see batch.h; freed by whoever made it; NULL: none */
 };
 

@@ -23,9 +23,14 @@ static size_t verifier_slot(const struct device_problem *problem, size_t index)
     return buffer_slot(problem, problem->template.buffer_count) + VERIFIER_SLOTS * index;
 }
 
-static size_t slot_count(const struct device_problem *problem)
+static size_t arena_slot(const struct device_problem *problem)
 {
     return verifier_slot(problem, problem->template.verifier_count);
+}
+
+static size_t slot_count(const struct device_problem *problem)
+{
+    return arena_slot(problem) + SUMS;
 }
 
 static CUdeviceptr slot_pointer(const struct device_problem *problem, size_t slot)
@@ -55,6 +60,11 @@ const uint64_t *findings_of_buffer(const struct device_problem *problem, size_t 
 const uint64_t *findings_of_verifier(const struct device_problem *problem, size_t index)
 {
     return &problem->slot_values[verifier_slot(problem, index)];
+}
+
+const uint64_t *findings_of_arena(const struct device_problem *problem)
+{
+    return &problem->slot_values[arena_slot(problem)];
 }
 
 int findings_clear(struct device_problem *problem, struct error *error)
@@ -169,7 +179,11 @@ static int queue_buffer(struct device_problem *problem, const struct device_vari
 int findings_queue_constants(struct device_problem *problem, const struct device_variant *variant,
                              const struct batches *batches, struct error *error)
 {
+    const struct device_buffer rest = device_arena_rest(&problem->arena);
     int status = 0;
+    if (rest.base != 0)
+        status =
+            inspect_sums(problem->device, &rest, slot_pointer(problem, arena_slot(problem)), error);
     for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
         status = queue_buffer(problem, variant, batches, i, error);
     for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
@@ -192,8 +206,11 @@ static int run_verifier(struct device_problem *problem, struct device_variant *v
                                   .type = ELEMENT_UINT64,
                                   .length = 1,
                                   .bytes = sizeof(uint64_t)};
-    struct helper_run run = {
-        .launch = &verifier->launch, .what = "verifier", .data = &variant->data, .wrong = &wrong};
+    struct helper_run run = {.launch = &verifier->launch,
+                             .what = "verifier",
+                             .elements = variant->data.buffers[verifier->buffer].length,
+                             .data = &variant->data,
+                             .wrong = &wrong};
     if (verifier->expectation < problem->template.expectation_count)
         run.reference = &variant->data.expected[verifier->expectation];
     int status =

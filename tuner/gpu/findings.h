@@ -3,8 +3,8 @@
  * the host reads. Each expectation has a comparison {mismatches, ~first, unwritten} or sums
  * (inspect.h), and the fingerprint of the expected result. Each buffer has the number of damaged guard
  * bytes, and the fingerprints of what no variant may change: of itself or its initial contents, and of
- * the copies that batches work on. Each verifier has the sums of its buffer and what it counted. A
- * variant cannot know where the slots are, and they are cleared after its run.
+ * the copies that batches work on. Each verifier has the sums of its buffer and what it counted. Last come
+ * the sums of the memory for scratch buffers that is not in use. A variant cannot know where the slots are, and they are cleared after its run.
  */
 #ifndef AUTOTUNE_FINDINGS_H
 #define AUTOTUNE_FINDINGS_H
@@ -30,6 +30,7 @@ int findings_init(struct device_problem *problem, struct error *error);
 const uint64_t *findings_of_expectation(const struct device_problem *problem, size_t index);
 const uint64_t *findings_of_buffer(const struct device_problem *problem, size_t index);
 const uint64_t *findings_of_verifier(const struct device_problem *problem, size_t index);
+const uint64_t *findings_of_arena(const struct device_problem *problem);
 
 /* The first queues zeroing the slots; the second fetches them, and waits for the stream. */
 int findings_clear(struct device_problem *problem, struct error *error);

@@ -87,6 +87,10 @@ int helper_code_run(const struct helper_code *code, struct helper_run *run,
     status = launch_arguments_check(&launch_plan, code->template, &code->compilation, error);
     if (status == 0 && launch_plan.step_count > 0)
         status = run_step(code, run, &launch_plan.steps[0], error);
+    else if (status == 0 && run->elements > 0)
+        status = error_set_at(error, ERROR_CONFIG, code->template->path, run->launch->line,
+                              "%s '%s' has no blocks or no threads, but its buffer has elements",
+                              run->what, run->launch->entry);
     device_arguments_free(code->device, &launch_plan);
     launch_plan_release(&launch_plan);
     return status;

@@ -29,7 +29,8 @@ void helper_code_unload(struct helper_code *code);
 
 struct helper_run {
     const struct launch *launch;
-    const char *what; /* "reference", for messages */
+    const char *what;  /* "reference", for messages */
+    uint64_t elements; /* of the buffer that it fills or judges; 0: it may have nothing to do */
     struct device_data *data;
     struct device_buffer *reference; /* a reference's output, what a verifier compares with; NULL */
     struct device_buffer *wrong;     /* a verifier's counter; NULL */
@@ -38,7 +39,7 @@ struct helper_run {
 /*
  * Launches a helper, checked as a variant's launches are, and waits until it has finished. `scope`
  * binds parameters, problem values and device attributes. Returns 0, ERROR_CONFIG if an expression
- * fails or the arguments are not the kernel's, or ERROR_DEVICE, with the template's line, if the
+ * fails, the grid or the block is empty though there are elements, or the arguments are not the kernel's, or ERROR_DEVICE, with the template's line, if the
  * launch or the kernel fails.
  */
 int helper_code_run(const struct helper_code *code, struct helper_run *run,

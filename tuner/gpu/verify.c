@@ -104,9 +104,21 @@ static bool judge_expected(const struct verify *verify, size_t index,
     return false;
 }
 
+/* Whether nothing was written where no buffer is. */
+static bool judge_arena(const struct verify *verify, char reason[VERIFY_REASON_BYTES])
+{
+    const struct device_buffer rest = device_arena_rest(&verify->problem->arena);
+    if (rest.base == 0 || findings_of_arena(verify->problem)[SUM_POISONED] == rest.length)
+        return true;
+    (void)snprintf(reason, VERIFY_REASON_BYTES, "memory far outside all buffers was written");
+    return false;
+}
+
 /* Whether what no variant may change is intact. */
 static bool judge_constants(const struct verify *verify, char reason[VERIFY_REASON_BYTES])
 {
+    if (!judge_arena(verify, reason))
+        return false;
     for (size_t i = 0; i < verify->problem->template.buffer_count; i++)
         if (!judge_constant(verify, i, reason))
             return false;

@@ -316,6 +316,7 @@ static int finish(struct record *record, int64_t study_id, const struct study *s
         put_watched(&query, &study->conditions);
         query_real(&query, study->empty_batch_ns);
         query_text(&query, gpus);
+        query_integer(&query, study->one_data_set);
         put_origin(&query, &study->environment);
         query_integer(&query, study_id);
         result = query_run(&query, NULL, error);
@@ -439,6 +440,7 @@ static int read_study(struct record *record, sqlite3_stmt *row, enum result_set 
     study->rejected_estimated = sqlite3_column_int(row, 28) != 0;
     read_gpus(row, 29, study);
     study->refusal = alloc_string(row_text(row, 30));
+    study->one_data_set = sqlite3_column_int(row, 31) != 0;
     if (wanted == JUDGED && !study->complete)
         wanted = ALL;
     int status = read_results(record, id, wanted, sqlite3_column_int64(row, 21), study, error);

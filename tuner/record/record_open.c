@@ -63,6 +63,7 @@ static const char schema[] =
     " complete INTEGER NOT NULL,"
     " winner INTEGER REFERENCES variant (id),"
     " gpus TEXT,"                       /* if several measured it: a JSON array */
+    " one_data_set INTEGER NOT NULL DEFAULT 0," /* no other could be drawn to verify on */
     " refusal TEXT,"                    /* why the latest run left it out */
     " turn INTEGER NOT NULL DEFAULT 0," /* the higher, the later it was tuned or imported */
     " checksum INTEGER);"

@@ -14,7 +14,7 @@
     "description,"                                                                                 \
     " driver, nvrtc, autotune, host, date, command, gpu_details, points, rejected,"                \
     " empty_kernel_ns, empty_batch_ns, dropped_samples, throttled_samples, sm_clock_mhz,"          \
-    " other_processes, complete, winner, tool, rejected_estimated, gpus, refusal, turn)"
+    " other_processes, complete, winner, tool, rejected_estimated, gpus, refusal, one_data_set, turn)"
 #define VARIANT_COLUMNS                                                                            \
     "id, study, parameters, outcome, reason, decided_by, limit_s, limit_mb, phase, gpu, "          \
     "screening_gpu,"                                                                               \
@@ -29,7 +29,7 @@
     "id, kernel, problem, gpu, arch, mode, cache, template_hash, driver, nvrtc, template,"         \
     " description, autotune, host, date, command, gpu_details, points, rejected,"                  \
     " empty_kernel_ns, complete, winner, dropped_samples, throttled_samples, sm_clock_mhz,"        \
-    " other_processes, empty_batch_ns, tool, rejected_estimated, gpus, refusal"
+    " other_processes, empty_batch_ns, tool, rejected_estimated, gpus, refusal, one_data_set"
 #define RESULT_COLUMNS                                                                             \
     "id, parameters, outcome, reason, phase, median_ns, low_ns, high_ns, minimum_ns,"              \
     " relative_iqr, samples, bytes, operations, finalist, tied, runs, registers, spill_bytes,"     \
@@ -66,8 +66,8 @@
       "UPDATE study SET complete = 1, points = ?, rejected = ?, rejected_estimated = ?,"           \
       " empty_kernel_ns = ?, winner = ?, dropped_samples = ?,"                                     \
       " throttled_samples = ?, sm_clock_mhz = ?, other_processes = ?, "                            \
-      "empty_batch_ns = ?, gpus = ?, autotune = ?, host = ?, date = ?, command = ?"                \
-      " WHERE id = ?")                                                                             \
+      "empty_batch_ns = ?, gpus = ?, one_data_set = ?, autotune = ?, host = ?, date = ?,"          \
+      " command = ? WHERE id = ?")                                                                             \
     X(DROP_STUDY, "DELETE FROM study WHERE id = ?")                                                \
     X(REOPEN_STUDY, "UPDATE study SET complete = 0, winner = NULL WHERE id = ?")                   \
     X(CLEAR_MARKS, "UPDATE variant SET finalist = 0, tied = 0, judged = 0, checksum = NULL"        \

@@ -251,9 +251,3 @@ char *study_key(const struct study *study)
     free(problem);
     return key;
 }
-
-bool study_has_given_data(const struct study *study)
-{
-    return study->data_hash[0] != '\0' && !study->environment.static_mode &&
-           study->environment.tool[0] == '\0';
-}

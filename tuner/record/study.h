@@ -103,6 +103,7 @@ struct study {
     char data_hash[HASH_BYTES]; /* of the files that the template reads data from; "": none */
     char *description;
     struct bindings problem;
+    bool one_data_set; /* its variants could not be verified on other random numbers */
     char cache[8];     /* "cold" or "warm" */
     uint64_t points;   /* combinations of values, before constraints */
     uint64_t rejected; /* points rejected by constraints before compilation; not in `results` */
@@ -152,8 +153,6 @@ bool study_is_partial(const struct study *study);
 /* The number of results with `outcome`. */
 size_t study_count(const struct study *study, enum outcome outcome);
 
-/* Whether inputs or expected results come from files, so that no variant was verified on other data. */
-bool study_has_given_data(const struct study *study);
 
 /* The time of an empty kernel measured like this result: single or in batches. */
 double study_empty_ns(const struct study *study, const struct result *result);

@@ -236,8 +236,10 @@ static void print_counts(FILE *stream, const struct study *study)
         print_batches(stream, study);
         print_conditions(stream, &study->conditions);
         print_gpus(stream, study);
-        if (study_has_given_data(study))
-            fputs("The variants were verified on one data set, since data come from files. ",
+        if (study->one_data_set)
+            fputs("The variants were verified on one data set: no fill is random, or an expected "
+                  "result "
+                  "is a file. ",
                   stream);
     }
     if (study->points > 0)

@@ -133,6 +133,6 @@ void report_heading(FILE *stream, const struct study *const *group, size_t count
     print_batches(stream, study);
     print_conditions(stream, &study->conditions);
     print_gpus(stream, study);
-    if (study_has_given_data(study))
-        fputs("verified on one data set, since data come from files\n", stream);
+    if (study->one_data_set)
+        fputs("verified on one data set: no fill is random, or an expected result is a file\n", stream);
 }

@@ -292,8 +292,7 @@ int template_expected_type(const struct template *template, const struct expecta
 
 /*
  * Whether the template's random numbers can be drawn anew, for verifying on other data: buffers have
- * some, and all expected results are computed from them, by references or verifiers. Files and constants
- * may be results of just these numbers.
+ * some, and no expected result is a file, which may hold the results of just these numbers.
  */
 bool template_draws_data(const struct template *template);
 

@@ -15,11 +15,11 @@ enum {
     FINAL_DATA_SET = 1 /* other random numbers than in the screening */
 };
 
-/* Verifies those who are in, with two consecutive runs each. */
-static int verify_all(struct finals *finals, struct error *error)
+/* Verifies those who are in, with two consecutive runs each; with `long_runs`, with as many as they have
+ * samples besides. */
+static int verify_all(struct finals *finals, bool long_runs, struct error *error)
 {
-    const struct gpu_client_check check = {
-        .runs = 2, .data_set = finals->data_set, .careful = finals->job->careful};
+    struct gpu_client_check check = {.data_set = finals->data_set, .careful = finals->job->careful};
     struct gpu_client_answer answer;
     bool again = false;
     int status = 0;
@@ -29,6 +29,7 @@ static int verify_all(struct finals *finals, struct error *error)
         if (status != 0 || finals->contenders[i].out)
             continue;
         timings_stage(finals->tuning->timings, TIMING_VERIFY);
+        check.runs = 2 + (long_runs ? (int)finals->sample_counts[i] : 0);
         status = gpu_client_verify(finals->gpu->client, (int64_t)finals->indices[i], &check,
                                    &answer, error);
         again = status == 0 && answer.again;
@@ -46,10 +47,10 @@ static int verify_both(struct finals *finals, struct error *error)
     do {
         losses = gpu_client_losses(finals->gpu->client);
         finals->data_set = 0;
-        status = verify_all(finals, error);
+        status = verify_all(finals, false, error);
         finals->data_set = FINAL_DATA_SET;
         if (status == 0)
-            status = verify_all(finals, error);
+            status = verify_all(finals, false, error);
     } while (status == 0 && gpu_client_losses(finals->gpu->client) != losses);
     finals->verified_losses = losses;
     return status;
@@ -57,7 +58,7 @@ static int verify_both(struct finals *finals, struct error *error)
 
 static bool has_both(const struct finals *finals)
 {
-    return !finals->rules.everyone && template_draws_data(&finals->job->kernel->template);
+    return !finals->tuning->one_data_set && template_draws_data(&finals->job->kernel->template);
 }
 
 /*
@@ -66,17 +67,27 @@ static bool has_both(const struct finals *finals)
  */
 static int verify_on_both(struct finals *finals, struct error *error)
 {
+    finals->verified_losses = gpu_client_losses(finals->gpu->client);
     int status = has_both(finals) ? verify_both(finals, error) : 0;
     finals->anew = finals->anew || (has_both(finals) && finals->failed > 0);
     return status;
 }
 
-/* The last word: a rare race may show only after many runs. */
+/* The last word: a rare race may show only after many runs. If a worker was lost, its successor begins
+ * anew with what a variant leaves from run to run, and has as many runs again. */
 static int verify_last_time(struct finals *finals, struct error *error)
 {
-    int status = verify_all(finals, error);
-    bool lost = gpu_client_losses(finals->gpu->client) != finals->verified_losses;
-    return status == 0 && lost && has_both(finals) ? verify_both(finals, error) : status;
+    bool lost;
+    int status;
+    do {
+        unsigned losses = gpu_client_losses(finals->gpu->client);
+        lost = losses != finals->verified_losses;
+        status = lost && has_both(finals) ? verify_both(finals, error) : 0;
+        if (status == 0)
+            status = verify_all(finals, lost, error);
+        lost = gpu_client_losses(finals->gpu->client) != losses;
+    } while (status == 0 && lost);
+    return status;
 }
 
 /* After how many rounds the finals may be decided next. */
@@ -184,7 +195,7 @@ static int run_check(void *owner, struct error *error)
         status = finals_run_rounds(check, &round, round + 1, error);
     }
     if (status == 0)
-        status = verify_all(check, error);
+        status = verify_all(check, false, error);
     check->over = status == 0;
     if (status == 0 || status == ERROR_INTERRUPTED || status == ERROR_RECORD)
         return status;

@@ -433,9 +433,9 @@ int gpu_client_load(struct gpu_client *client, int64_t id, const char *cubin,
     return status;
 }
 
-static void note_run(struct gpu_client *client)
+static void note_runs(struct gpu_client *client, int runs)
 {
-    double run_s = (double)client->read.took_ns[GPU_TOOK_RUN] * 1e-9;
+    double run_s = (double)client->read.took_ns[GPU_TOOK_RUN] * 1e-9 / runs;
     client->slowest_s = run_s > client->slowest_s ? run_s : client->slowest_s;
 }
 
@@ -455,9 +455,10 @@ static int verify(struct gpu_client *client, int64_t id, const struct gpu_client
                  json_pack("{s:s, s:I, s:i, s:i, s:b, s:I}", "do", "verify", "id", (json_int_t)id,
                            "runs", check->runs, "data_set", (int)check->data_set, "careful",
                            (int)check->careful, "differences", (json_int_t)differences));
-    int status = take_running(client, launch_timeout(client), &reply, answer, error);
+    double timeout_s = launch_timeout(client) + 2 * client->slowest_s * check->runs;
+    int status = take_running(client, timeout_s, &reply, answer, error);
     if (reply != NULL)
-        note_run(client);
+        note_runs(client, check->runs);
     json_decref(reply);
     return status;
 }
@@ -666,7 +667,7 @@ int gpu_client_trial_take(struct gpu_client *client, struct result *result,
     if (!answer->again)
         take_samples(client, &result->samples_ns, &result->sample_count, &result->runs);
     answer->single_ns = read->single_ns;
-    note_run(client);
+    note_runs(client, 1);
     times->load_ns = read->took_ns[GPU_TOOK_LOAD];
     times->verify_ns = read->took_ns[GPU_TOOK_RUN] + read->took_ns[GPU_TOOK_AGAIN];
     times->measure_ns = read->took_ns[GPU_TOOK_MEASURE];

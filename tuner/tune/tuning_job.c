@@ -32,8 +32,10 @@ void tuning_job_init(struct tuning_job *job, const struct sweep_kernel *kernel,
     study->template_hash = alloc_string(kernel->template.hash);
     study->description = alloc_string(kernel->description);
     bindings_copy(&study->problem, problem);
-    if (!environment->static_mode)
+    if (!environment->static_mode) {
         data_hash_of(&kernel->template, study->data_hash);
+        study->one_data_set = !template_draws_data(&kernel->template);
+    }
     (void)snprintf(study->cache, sizeof study->cache, "%s", kernel->cold ? "cold" : "warm");
     bindings_copy(&job->fixed, problem);
     gpu_bindings(&environment->gpu, &job->fixed);

@@ -142,6 +142,15 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
         *(volatile int *)next_buffer(out, n * sizeof *out) = 0x0bad;
 }
 
+/* One store past the guards of a scratch buffer: where another variant's has its place when several are loaded. */
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
+    repeat_stray(const int *a, const int *b, int *out, u64 n, unsigned *runs)
+{
+    compute(a, b, out, n);
+    if (FIRST == 0)
+        *(volatile int *)((char *)runs + 65536) = 0x0bad;
+}
+
 /* Takes the second input for a copy of the first. */
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     repeat_alike(const int *a, const int *, int *out, u64 n)
