@@ -190,6 +190,19 @@ static int check_figures(struct cover_section *section, struct ini_reader *ini)
     return status;
 }
 
+/* Outside the range, where no line decides, the figure tells by itself whether a configuration fits. */
+static int compile_allowed(struct cover_section *section, struct ini_reader *ini)
+{
+    const struct cover_text text = {"figure.allowed", "allowed > 0", 0};
+    int status = 0;
+    for (size_t i = 0; i < section->figure_count; i++)
+        if (strcmp(section->figures[i].name, "allowed") == 0)
+            section->rule.allowed_count = section->configuration_count;
+    for (size_t i = 0; i < section->rule.allowed_count && status == 0; i++)
+        status = compile(section, ini, &text, 0, i, &section->allowed[i]);
+    return status;
+}
+
 static int compile_rule(struct cover_section *section, struct ini_reader *ini)
 {
     struct cover_rule *rule = &section->rule;
@@ -201,21 +214,25 @@ static int compile_rule(struct cover_section *section, struct ini_reader *ini)
         const struct cover_text text = {"rule.", line->condition, line->line};
         status = compile(section, ini, &text, i + 1, line->configuration, &section->parts[i]);
     }
-    return status;
+    return status == 0 ? compile_allowed(section, ini) : status;
 }
 
 /* What look-ups evaluate. */
 static void make_code(struct cover_section *section)
 {
     struct decision_code *code = &section->rule.code;
-    struct decision_code_part *parts[1 + COVER_LINES];
+    struct decision_code_part *parts[1 + COVER_LINES + COVER_CONFIGURATIONS];
     size_t count = 0;
+    size_t end = 1 + section->line_count + section->rule.allowed_count;
     code->instructions = section->instructions;
     code->constants = section->constants;
     code->drafts = section->drafts;
     decision_code_begin(code, section->steps, section->program.count, section->range_count + 1);
-    for (size_t i = 0; i <= section->line_count; i++) {
-        struct cover_part *part = i == 0 ? &section->rule.constraint : &section->parts[i - 1];
+    for (size_t i = 0; i < end; i++) {
+        struct cover_part *part = i == 0 ? &section->rule.constraint
+                                  : i <= section->line_count
+                                      ? &section->parts[i - 1]
+                                      : &section->allowed[i - 1 - section->line_count];
         part->code = decision_code_add(code, section->steps + part->first, part->count);
         parts[count++] = &part->code;
     }
@@ -234,7 +251,8 @@ int cover_section_finish(struct cover_section *section, struct ini_reader *ini)
                                 .lows = section->lows,
                                 .highs = section->highs,
                                 .lines = section->parts,
-                                .line_count = section->line_count};
+                                .line_count = section->line_count,
+                                .allowed = section->allowed};
     int status = check_parts(section, ini);
     if (status == 0)
         status = check_configurations(section, ini);
@@ -304,4 +322,20 @@ bool cover_rule_decide(const struct cover_rule *rule, const double *values, size
     while (*line + 1 < rule->line_count && !holds(rule, &rule->lines[*line], places))
         ++*line;
     return true;
+}
+
+void cover_rule_allow(const struct cover_rule *rule, const double *values,
+                      bool allowed[COVER_CONFIGURATIONS])
+{
+    double places[PLACES];
+    for (size_t i = 0; i < COVER_CONFIGURATIONS; i++)
+        allowed[i] = true;
+    if (rule->allowed_count == 0)
+        return;
+    decision_code_start(&rule->code, values, places);
+    (void)holds(rule, &rule->constraint, places); /* no part is left out before another */
+    for (size_t i = 0; i < rule->line_count; i++)
+        (void)holds(rule, &rule->lines[i], places);
+    for (size_t i = 0; i < rule->allowed_count; i++)
+        allowed[i] = holds(rule, &rule->allowed[i], places);
 }

@@ -86,6 +86,8 @@ struct cover_rule {
     struct cover_part constraint;
     const struct cover_part *lines;
     size_t line_count;
+    const struct cover_part *allowed; /* of each configuration: "allowed > 0" */
+    size_t allowed_count;             /* 0: there is no such figure */
 };
 
 struct cover_section {
@@ -115,7 +117,7 @@ struct cover_section {
     /* private */
     struct decision_draft drafts[COVER_STEPS];
     double lows[TUNED_PROBLEM_VALUES], highs[TUNED_PROBLEM_VALUES];
-    struct cover_part parts[COVER_LINES];
+    struct cover_part parts[COVER_LINES], allowed[COVER_CONFIGURATIONS];
     bool seen_mean, seen_worst, seen_held_out;
     char text[COVER_TEXT_BYTES];
     size_t used;
@@ -156,5 +158,10 @@ void cover_section_evaluate(struct cover_section *section, struct ini_reader *in
 
 /* Which line decides at a problem; false if it is not in the range. Does not allocate. */
 bool cover_rule_decide(const struct cover_rule *rule, const double *values, size_t *line);
+
+/* Which configurations the figure `allowed` allows at a problem, in the range or not; all, if the cover
+ * has no such figure. Does not allocate. */
+void cover_rule_allow(const struct cover_rule *rule, const double *values,
+                      bool allowed[COVER_CONFIGURATIONS]);
 
 #endif

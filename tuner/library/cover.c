@@ -23,7 +23,7 @@ struct parts {
     struct tuned_size *sizes;
     struct tuned_range *ranges;
     const char **lines;
-    struct cover_part *rule_lines;
+    struct cover_part *rule_lines, *allowed;
     struct decision_instruction *instructions;
     double *constants;
     size_t *choices;
@@ -39,6 +39,7 @@ static struct parts lay_out(struct layout *layout, const struct cover_section *s
     parts.ranges = take_part(layout, section->range_count, sizeof *parts.ranges);
     parts.lines = take_part(layout, section->line_count, sizeof *parts.lines);
     parts.rule_lines = take_part(layout, section->line_count, sizeof *parts.rule_lines);
+    parts.allowed = take_part(layout, section->rule.allowed_count, sizeof *parts.allowed);
     parts.choices = take_part(layout, section->line_count, sizeof *parts.choices);
     parts.instructions = take_part(layout, section->rule.code.count, sizeof *parts.instructions);
     parts.constants = take_part(layout, section->rule.code.constant_count, sizeof *parts.constants);
@@ -64,6 +65,7 @@ static void copy_rule(const struct parts *parts, const struct cover_section *sec
     memcpy(parts->instructions, code->instructions, code->count * sizeof *parts->instructions);
     memcpy(parts->constants, code->constants, code->constant_count * sizeof *parts->constants);
     memcpy(parts->rule_lines, rule->lines, rule->line_count * sizeof *parts->rule_lines);
+    memcpy(parts->allowed, rule->allowed, rule->allowed_count * sizeof *parts->allowed);
     memcpy(parts->lows, rule->lows, rule->range_count * sizeof *parts->lows);
     memcpy(parts->highs, rule->highs, rule->range_count * sizeof *parts->highs);
     parts->cover->rule = *rule;
@@ -72,6 +74,7 @@ static void copy_rule(const struct parts *parts, const struct cover_section *sec
     parts->cover->rule.lows = parts->lows;
     parts->cover->rule.highs = parts->highs;
     parts->cover->rule.lines = parts->rule_lines;
+    parts->cover->rule.allowed = parts->allowed;
 }
 
 /* False if the pool is full, which text_measure() rules out. */

@@ -41,28 +41,34 @@ static bool see(const struct wanted *wanted, const struct cover *cover, struct s
     return given == wanted->given;
 }
 
-/* Chooses by the nearest measured size; the first of those that are as near. */
-static void take_nearest_size(const struct cover *cover, const struct sight *sight,
+/* Chooses by the nearest measured size whose fastest configuration is allowed; the first of those that
+ * are as near. False if none is allowed. */
+static bool take_nearest_size(const struct cover *cover, const struct sight *sight,
                               struct tuned_match *candidate)
 {
     const struct tuned_cover *public = &cover->public;
-    candidate->size = public->sizes; /* a cover has one at least */
+    bool allowed[COVER_CONFIGURATIONS];
+    cover_rule_allow(&cover->rule, sight->values, allowed);
+    candidate->size = NULL;
     candidate->size_distance = INFINITY;
     for (size_t i = 0; i < public->size_count; i++) {
         const double *scales = cover->scales + i * public->range_count;
         double distance = 0;
         for (size_t j = 0; j < public->range_count; j++)
             distance += fabs(scales[j] - sight->scales[j]);
-        if (distance < candidate->size_distance) {
+        if (distance < candidate->size_distance && allowed[public->sizes[i].fastest]) {
             candidate->size_distance = distance;
             candidate->size = &public->sizes[i];
         }
     }
     candidate->line = public->line_count;
-    candidate->from = &public->configurations[candidate->size->fastest];
+    candidate->from =
+        candidate->size != NULL ? &public->configurations[candidate->size->fastest] : NULL;
+    return candidate->size != NULL;
 }
 
-static void choose(const struct search *search, const struct cover *cover, struct sight *sight,
+/* False if there is no configuration that is allowed. */
+static bool choose(const struct search *search, const struct cover *cover, struct sight *sight,
                    struct tuned_match *candidate)
 {
     const struct tuned_gpu *gpu = search->query->gpu;
@@ -70,16 +76,16 @@ static void choose(const struct search *search, const struct cover *cover, struc
     sight->values[cover->public.range_count] =
         gpu->sm_count > 0 ? gpu->sm_count : measured->sm_count;
     bool inside = cover_rule_decide(&cover->rule, sight->values, &candidate->line);
-    if (inside) {
+    if (inside)
         candidate->from = &cover->public.configurations[cover->choices[candidate->line]];
-    } else {
-        take_nearest_size(cover, sight, candidate);
-    }
+    else if (!take_nearest_size(cover, sight, candidate))
+        return false;
     candidate->rule = find_gpu_rule(gpu, measured);
     if (candidate->rule == TUNED_NEAREST_SIZE)
         candidate->rule = inside ? TUNED_COVER : TUNED_OUTSIDE_COVER;
     else
         candidate->gpu_distance = find_gpu_distance(gpu, measured);
+    return true;
 }
 
 void find_in_cover(const struct search *search, const struct cover *cover,
@@ -104,8 +110,9 @@ void find_in_cover(const struct search *search, const struct cover *cover,
         match->refused_gpus += cover->public.count;
         return;
     }
-    choose(search, cover, &sight, &candidate);
-    if (candidate.rule > search->limit) {
+    if (!choose(search, cover, &sight, &candidate)) {
+        match->refused_problems += cover->public.count;
+    } else if (candidate.rule > search->limit) {
         match->refused_gpus += cover->public.count;
     } else if (find_is_nearer(query, &candidate, match)) {
         match->rule = candidate.rule;

@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/cover_section.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,28 +85,6 @@ static int take_values(const struct tuned_entry *entry, const struct bindings *p
     return 0;
 }
 
-static double scale(double number)
-{
-    return number < 0 ? -log2(1 - number) : log2(1 + number);
-}
-
-/* As libtuned measures the distance of two sizes. */
-static size_t nearest_size(const struct cover_section *section, const double *values)
-{
-    double nearest = INFINITY;
-    size_t index = 0;
-    for (size_t i = 0; i < section->size_count; i++) {
-        double distance = 0;
-        for (size_t j = 0; j < section->range_count; j++)
-            distance += fabs(scale(section->sizes[i].numbers[j].real) - scale(values[j]));
-        if (distance < nearest) {
-            nearest = distance;
-            index = i;
-        }
-    }
-    return index;
-}
-
 int cover_entry_choose(const struct tuned_entry *entry, const struct bindings *problem,
                        int sm_count, size_t *line, size_t *configuration, struct error *error)
 {
@@ -119,9 +96,6 @@ int cover_entry_choose(const struct tuned_entry *entry, const struct bindings *p
     if (status == 0 && cover_rule_decide(&making.section->rule, values, line)) {
         *configuration = entry->cover->lines[*line].configuration;
         status = 1;
-    } else if (status == 0) {
-        *line = entry->cover->line_count;
-        *configuration = entry->cover->sizes[nearest_size(making.section, values)].fastest;
     }
     free(making.section);
     return status;

@@ -23,9 +23,8 @@ int cover_entry_section(const struct tuned_entry *entry, struct cover_section **
 
 /*
  * Decides as libtuned does, on a GPU of `sm_count` SMs (0: the entry's). `*line` is the line that
- * decides and `*configuration` what it chooses. Returns 1 in the range, 0 outside it (the nearest
- * measured size decides; `*line` is line_count), or a negative error if the cover or the problem is
- * wrong.
+ * decides and `*configuration` what it chooses. Returns 1 in the range, 0 outside it, where neither is
+ * set, or a negative error if the cover or the problem is wrong.
  */
 int cover_entry_choose(const struct tuned_entry *entry, const struct bindings *problem,
                        int sm_count, size_t *line, size_t *configuration, struct error *error);

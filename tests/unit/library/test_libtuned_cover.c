@@ -106,6 +106,33 @@ static void test_outside_the_range_the_nearest_measured_size_decides(void **stat
     tuned_free(table);
 }
 
+/* Configuration 2, which is the fastest of the largest size, takes multiples of 64. */
+static void test_outside_the_range_only_what_is_allowed_is_chosen(void **state)
+{
+    (void)state;
+    struct tuned_match match;
+    struct tuned_table *table =
+        load(COVER_TOP COVER_RANGE COVER_CONFIGURATIONS_2 COVER_FIGURES_2
+             "figure.allowed = (block_size == 128 or n % 64 == 0) ? 1 : 0\n"
+             "rule.1 = 2 if waves >= 2 and allowed > 0\nrule.2 = 1\n" COVER_LOSS COVER_MEASURED);
+    assert_int_equal(find(table, 1048576 + 64, &match), 512);
+    assert_int_equal(find(table, 1048577, &match), 128);
+    assert_int_equal(match.rule, TUNED_OUTSIDE_COVER);
+    assert_ptr_equal(match.size, &match.from->cover->sizes[1]);
+    tuned_free(table);
+    table = load(COVER_TOP COVER_RANGE
+                 "constraint = max(allowed(1), allowed(2)) > 0\n" COVER_CONFIGURATIONS_2
+                 "figure.allowed = n % block_size == 0 ? 1 : 0\n"
+                 "rule.1 = 2 if allowed > 0\nrule.2 = 1\n" COVER_MEASURED);
+    assert_int_equal(find(table, 1024, &match), 512);
+    assert_int_equal(find(table, 1024 + 128, &match), 128);
+    assert_int_equal(find(table, 1048576 + 512, &match), 512);
+    assert_int_equal(find(table, 1048576 + 128, &match), 128);
+    assert_int_equal(find(table, 1024 + 1, &match), 0);
+    assert_int_equal(match.refused_problems, 2);
+    tuned_free(table);
+}
+
 static void test_a_size_that_was_tuned_itself_comes_before_the_cover(void **state)
 {
     (void)state;
@@ -461,6 +488,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_first_line_that_holds_decides),
         cmocka_unit_test(test_outside_the_range_the_nearest_measured_size_decides),
+        cmocka_unit_test(test_outside_the_range_only_what_is_allowed_is_chosen),
         cmocka_unit_test(test_a_size_that_was_tuned_itself_comes_before_the_cover),
         cmocka_unit_test(test_of_two_covers_the_one_with_fewer_ranges_decides),
         cmocka_unit_test(test_the_caller_limits_covers),

@@ -223,8 +223,10 @@ static void test_libtuned_chooses_the_same(void **state)
             cover_entry_choose(&entry, &problem, gpu.sm_count, &line, &configuration, &error);
         assert_int_equal(inside, n >= 1024 && n <= 1048576);
         assert_int_equal(tuned_find(table, &query, &match), 0);
-        assert_int_equal(match.line, line);
-        assert_int_equal(match.from->number, configuration + 1);
+        if (inside == 1) {
+            assert_int_equal(match.line, line);
+            assert_int_equal(match.from->number, configuration + 1);
+        }
         bindings_release(&problem);
     }
     tuned_free(table);

@@ -124,7 +124,9 @@ int tuned_gpu_current(struct tuned_gpu *gpu, int *device, struct tuned_error *er
  *
  * A cover is a few configurations for a range of problems, with a rule that decides among them. Its
  * distance from every problem in its range is 0. Its distance from a problem outside the range is
- * that of the nearest measured size, whose fastest configuration is then chosen.
+ * that of the nearest measured size whose fastest configuration the template's constraints allow for
+ * the problem; that one is then chosen. Constraints are not checked for configurations of single
+ * problems.
  *
  * The nearest GPU is chosen first, then the nearest size among its configurations, then the cache
  * state that the query prefers, then a cover, the one with the fewest ranges, then the first in the
@@ -262,8 +264,9 @@ struct tuned_match {
     /* How many configurations this kernel has, and how many were refused for which reason. */
     size_t candidates;
     size_t refused_versions;
-    size_t refused_gpus;     /* another GPU family, or beyond the limit */
-    size_t refused_problems; /* other words, or a value that only query or file has */
+    size_t refused_gpus; /* another GPU family, or beyond the limit */
+    size_t
+        refused_problems; /* other words, a value that only query or file has, or nothing of a cover is allowed */
 };
 
 /*
