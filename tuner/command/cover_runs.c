@@ -149,7 +149,8 @@ static int find_refuted(struct cover_session *session, const struct run *run, st
     size_t count = 0;
     size_t kept = 0;
     int64_t size[SWEEP_COVER_AXES];
-    int status = record_failures(run->record, &studies, &count, error);
+    int status =
+        record_failures(run->record, run->jobs[0].study.data_hash, &studies, &count, error);
     cover_session_forget_refuted(session);
     for (size_t i = 0; i < count; i++) {
         struct study *study = &studies[i];

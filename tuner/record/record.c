@@ -71,8 +71,9 @@ static int add_study(struct record *record, const struct study *study, const cha
 /* Which results of a study are read. */
 enum result_set { ALL, JUDGED, FAILED };
 
-static int read_results(struct record *record, int64_t id, enum result_set wanted, int64_t winner,
-                        struct study *study, struct error *error);
+static int read_results(struct record *record, int64_t id, enum result_set wanted,
+                        const char *data_hash, int64_t winner, struct study *study,
+                        struct error *error);
 
 /* Four columns, which are NULL where nothing was seen. */
 static void read_conditions(sqlite3_stmt *row, int column, struct gpu_conditions *conditions)
@@ -165,7 +166,7 @@ static int take_up(struct record *record, struct study *study, const char *probl
     if (result != 0 || *id == 0)
         return result;
     study->complete = complete;
-    return read_results(record, *id, ALL, winner, study, error);
+    return read_results(record, *id, ALL, NULL, winner, study, error);
 }
 
 int record_begin(struct record *record, struct study *study, bool afresh, int64_t *id,
@@ -387,14 +388,18 @@ int record_import(struct record *record, const struct study *study, struct error
     return record_end(record, result, error);
 }
 
-/* Adds the stored results of a study; `winner` is the winner's row, 0 where there is none. */
-static int read_results(struct record *record, int64_t id, enum result_set wanted, int64_t winner,
-                        struct study *study, struct error *error)
+/* Adds the stored results of a study; `winner` is the winner's row, 0 where there is none. `data_hash` is
+ * of the data that there are now, for FAILED alone. */
+static int read_results(struct record *record, int64_t id, enum result_set wanted,
+                        const char *data_hash, int64_t winner, struct study *study,
+                        struct error *error)
 {
     struct query query =
         query_begin(record, wanted == FAILED ? STATEMENT_GET_FAILURES : STATEMENT_GET_VARIANTS);
     query_integer(&query, id);
-    if (wanted != FAILED)
+    if (wanted == FAILED)
+        query_text(&query, data_hash);
+    else
         query_integer(&query, wanted == JUDGED);
     int result = 0;
     int status = SQLITE_DONE;
@@ -411,7 +416,7 @@ static int read_results(struct record *record, int64_t id, enum result_set wante
 }
 
 static int read_study(struct record *record, sqlite3_stmt *row, enum result_set wanted,
-                      struct study *study, struct error *error)
+                      const char *data_hash, struct study *study, struct error *error)
 {
     struct environment *environment = &study->environment;
     int64_t id = sqlite3_column_int64(row, 0);
@@ -443,7 +448,8 @@ static int read_study(struct record *record, sqlite3_stmt *row, enum result_set 
     study->one_data_set = sqlite3_column_int(row, 31) != 0;
     if (wanted == JUDGED && !study->complete)
         wanted = ALL;
-    int status = read_results(record, id, wanted, sqlite3_column_int64(row, 21), study, error);
+    int status =
+        read_results(record, id, wanted, data_hash, sqlite3_column_int64(row, 21), study, error);
     study_link_twins(study);
     return status;
 }
@@ -507,8 +513,8 @@ static int compare_studies(const void *left, const void *right)
     return order != 0 ? order : a->environment.static_mode - b->environment.static_mode;
 }
 
-static int read_studies(struct record *record, enum result_set wanted, struct study **studies,
-                        size_t *count, struct error *error)
+static int read_studies(struct record *record, enum result_set wanted, const char *data_hash,
+                        struct study **studies, size_t *count, struct error *error)
 {
     *studies = alloc_zeroed(1, sizeof **studies);
     *count = 0;
@@ -517,7 +523,8 @@ static int read_studies(struct record *record, enum result_set wanted, struct st
     int result = 0;
     int status = SQLITE_DONE;
     while (result == 0 && (status = query_step(&query)) == SQLITE_ROW)
-        result = read_study(record, query.statement, wanted, ARRAY_APPEND(*studies, *count), error);
+        result = read_study(record, query.statement, wanted, data_hash,
+                            ARRAY_APPEND(*studies, *count), error);
     query_end(&query);
     if (result == 0 && status != SQLITE_DONE)
         result = record_failed(record, error);
@@ -536,11 +543,11 @@ static int read_studies(struct record *record, enum result_set wanted, struct st
 int record_studies(struct record *record, struct study **studies, size_t *count,
                    struct error *error)
 {
-    return read_studies(record, JUDGED, studies, count, error);
+    return read_studies(record, JUDGED, NULL, studies, count, error);
 }
 
-int record_failures(struct record *record, struct study **studies, size_t *count,
-                    struct error *error)
+int record_failures(struct record *record, const char *data_hash, struct study **studies,
+                    size_t *count, struct error *error)
 {
-    return read_studies(record, FAILED, studies, count, error);
+    return read_studies(record, FAILED, data_hash, studies, count, error);
 }

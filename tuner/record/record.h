@@ -101,8 +101,9 @@ int record_studies(struct record *record, struct study **studies, size_t *count,
                    struct error *error);
 
 /* The same for every study measured here that has results that were wrong, crashed or hung: these, and
- * duplicates, whether the verdict is on them or not, unless a later study of the same has run the variant. */
-int record_failures(struct record *record, struct study **studies, size_t *count,
-                    struct error *error);
+ * duplicates, whether the verdict is on them or not, unless a later study of the same has run the variant:
+ * one on the same data, if the failure was on the data that there are now, of `data_hash`. */
+int record_failures(struct record *record, const char *data_hash, struct study **studies,
+                    size_t *count, struct error *error);
 
 #endif

@@ -260,19 +260,24 @@ static void test_cards_of_one_name_are_kept_apart(void **state)
 }
 
 /* How many results of the record failed for good, and are not superseded. */
-static size_t count_failures(struct record *record)
+static size_t count_failures_on(struct record *record, const char *data_hash)
 {
     struct error error;
     struct study *studies = NULL;
     size_t count = 0;
     size_t failures = 0;
-    check(record_failures(record, &studies, &count, &error), &error);
+    check(record_failures(record, data_hash, &studies, &count, &error), &error);
     for (size_t i = 0; i < count; i++) {
         failures += studies[i].result_count;
         study_release(&studies[i]);
     }
     free(studies);
     return failures;
+}
+
+static size_t count_failures(struct record *record)
+{
+    return count_failures_on(record, "");
 }
 
 /* Measuring again begins another study, which may end early, or be of fewer variants. */
@@ -330,6 +335,32 @@ static void test_what_does_not_run_a_variant_does_not_take_a_failure_back(void *
         failed->limit_s = later[i].limit_s;
         check(record_result(record, id, failed, "screening", &error), &error);
         assert_true(count_failures(record) > 0);
+    }
+    record_close(record);
+    study_release(&study);
+}
+
+/* Data that are back again have what failed on them; on other data, as those that were corrected, they do
+ * not. */
+static void test_on_other_data_nothing_takes_a_failure_back_for_the_present_ones(void **state)
+{
+    (void)state;
+    struct error error;
+    struct study study;
+    int64_t id = 0;
+    fixture_study(&study);
+    struct record *record = open_record("record.sqlite");
+    struct result *variant = &study.results[4];
+    for (size_t i = 0; i < 3; i++) {
+        struct study again;
+        fixture_subject(&again);
+        (void)snprintf(again.data_hash, sizeof again.data_hash, i == 1 ? "b" : "a");
+        check(record_begin(record, &again, true, &id, &error), &error);
+        study_release(&again);
+        variant->outcome = i == 0 ? OUTCOME_WRONG_RESULT : OUTCOME_MEASURED;
+        check(record_result(record, id, variant, "screening", &error), &error);
+        assert_int_equal(count_failures_on(record, "a"), i < 2);
+        assert_int_equal(count_failures_on(record, "b"), i < 1);
     }
     record_close(record);
     study_release(&study);
@@ -1134,6 +1165,7 @@ int main(void)
         SCRATCH_TEST(test_cards_of_one_name_are_kept_apart),
         SCRATCH_TEST(test_a_failure_counts_until_the_variant_is_tried_again),
         SCRATCH_TEST(test_what_does_not_run_a_variant_does_not_take_a_failure_back),
+        SCRATCH_TEST(test_on_other_data_nothing_takes_a_failure_back_for_the_present_ones),
         SCRATCH_TEST(test_near_studies_are_of_other_problems_and_gpus),
         SCRATCH_TEST(test_takes_up_an_interrupted_study),
         SCRATCH_TEST(test_a_refusal_is_of_the_latest_run),
