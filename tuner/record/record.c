@@ -388,6 +388,18 @@ int record_import(struct record *record, const struct study *study, struct error
     return record_end(record, result, error);
 }
 
+/* What a constraint rules out, though it was run and failed, is only a failure for those who ask. */
+static void rule_out(struct result *result)
+{
+    if (!result_is_refuted(result) || result->decided_by == NULL)
+        return;
+    free(result->reason);
+    result->reason = alloc_string(result->decided_by);
+    result->outcome = OUTCOME_CONSTRAINT;
+    result->limit_s = 0;
+    result->run_hash[0] = '\0';
+}
+
 /* Adds the stored results of a study; `winner` is the winner's row, 0 where there is none. `data_hash` is
  * of the data that there are now, for FAILED alone. */
 static int read_results(struct record *record, int64_t id, enum result_set wanted,
@@ -410,6 +422,8 @@ static int read_results(struct record *record, int64_t id, enum result_set wante
         }
         result = record_variant_read(record, query.statement,
                                      ARRAY_APPEND(study->results, study->result_count), error);
+        if (result == 0 && wanted != FAILED)
+            rule_out(&study->results[study->result_count - 1]);
     }
     query_end(&query);
     return result != 0 || status == SQLITE_DONE ? result : record_failed(record, error);

@@ -107,6 +107,8 @@
       " run_hash = excluded.run_hash, seen_s = excluded.seen_s, judged = excluded.judged,"         \
       " screening_ns = CASE excluded.phase WHEN 'screening' THEN excluded.screening_ns"            \
       " ELSE screening_ns END, finals_ns = excluded.finals_ns, checksum = NULL")                   \
+    X(KEEP_FAILURE, "UPDATE variant SET decided_by = ?, judged = 1, checksum = NULL"               \
+                    " WHERE study = ? AND parameters = ? AND outcome IN (" FAILURES ")")           \
     X(GET_VARIANTS, "SELECT " RESULT_COLUMNS " FROM variant"                                       \
                     " WHERE study = ? AND judged >= ? ORDER BY id")                                \
     X(GET_FAILURES,                                                                                \

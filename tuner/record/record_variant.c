@@ -118,6 +118,24 @@ static int seal_variant(struct record *record, int64_t study_id, const char *par
     return query_run(&query, NULL, error);
 }
 
+/* If the result is of a variant that was not run, an earlier failure stays in its row, with the constraint
+ * that rules it out now. Sets `*kept` to whether there is one. */
+static int keep_failure(struct record *record, int64_t study_id, const struct result *result,
+                        const char *parameters, bool *kept, struct error *error)
+{
+    *kept = false;
+    if (result->outcome == OUTCOME_MEASURED || result->outcome == OUTCOME_DUPLICATE ||
+        result_is_refuted(result))
+        return 0;
+    struct query query = query_begin(record, STATEMENT_KEEP_FAILURE);
+    query_text(&query, result->decided_by);
+    query_integer(&query, study_id);
+    query_text(&query, parameters);
+    int status = query_run(&query, NULL, error);
+    *kept = status == 0 && sqlite3_changes(record->database) > 0;
+    return status;
+}
+
 int record_variant_put(struct record *record, int64_t study_id, const struct result *result,
                        const char *phase, int64_t *next, struct error *error)
 {
@@ -130,8 +148,11 @@ int record_variant_put(struct record *record, int64_t study_id, const struct res
         return status;
     char *parameters = bindings_json_text(&result->parameters);
     char *samples = samples_text(result);
+    bool kept;
     sqlite3_set_last_insert_rowid(record->database, 0);
-    status = put_variant(record, study_id, result, phase, parameters, samples, *next, error);
+    status = keep_failure(record, study_id, result, parameters, &kept, error);
+    if (status == 0 && !kept)
+        status = put_variant(record, study_id, result, phase, parameters, samples, *next, error);
     if (status == 0 && sqlite3_last_insert_rowid(record->database) != 0)
         ++*next;
     else if (status == 0) /* its row keeps what the phase does not replace */

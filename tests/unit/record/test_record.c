@@ -340,6 +340,43 @@ static void test_what_does_not_run_a_variant_does_not_take_a_failure_back(void *
     study_release(&study);
 }
 
+/* A constraint on compiled kernels that the sweep now has rules out what failed; the record shows that, and
+ * knows of the failure until the variant is run. */
+static void test_a_constraint_in_the_same_study_does_not_take_a_failure_back(void **state)
+{
+    (void)state;
+    struct error error;
+    struct study study;
+    struct study again;
+    int64_t id = 0;
+    fixture_study(&study);
+    fixture_subject(&again);
+    struct record *record = open_record("record.sqlite");
+    struct result *variant = &study.results[4];
+    check(record_begin(record, &again, false, &id, &error), &error);
+    study_release(&again);
+    variant->outcome = OUTCOME_WRONG_RESULT;
+    check(record_result(record, id, variant, "screening", &error), &error);
+    variant->outcome = OUTCOME_CONSTRAINT;
+    variant->decided_by = alloc_string("registers < 2");
+    for (size_t i = 0; i < 2; i++) {
+        check(record_result(record, id, variant, "screening", &error), &error);
+        assert_int_equal(count_failures(record), 1);
+        fixture_subject(&again);
+        check(record_begin(record, &again, false, &id, &error), &error);
+        assert_int_equal(again.result_count, 1);
+        assert_int_equal(again.results[0].outcome, OUTCOME_CONSTRAINT);
+        assert_string_equal(again.results[0].decided_by, "registers < 2");
+        assert_string_equal(again.results[0].reason, "registers < 2");
+        study_release(&again);
+    }
+    variant->outcome = OUTCOME_MEASURED;
+    check(record_result(record, id, variant, "screening", &error), &error);
+    assert_int_equal(count_failures(record), 0);
+    record_close(record);
+    study_release(&study);
+}
+
 /* Data that are back again have what failed on them; on other data, as those that were corrected, they do
  * not. */
 static void test_on_other_data_nothing_takes_a_failure_back_for_the_present_ones(void **state)
@@ -1165,6 +1202,7 @@ int main(void)
         SCRATCH_TEST(test_cards_of_one_name_are_kept_apart),
         SCRATCH_TEST(test_a_failure_counts_until_the_variant_is_tried_again),
         SCRATCH_TEST(test_what_does_not_run_a_variant_does_not_take_a_failure_back),
+        SCRATCH_TEST(test_a_constraint_in_the_same_study_does_not_take_a_failure_back),
         SCRATCH_TEST(test_on_other_data_nothing_takes_a_failure_back_for_the_present_ones),
         SCRATCH_TEST(test_near_studies_are_of_other_problems_and_gpus),
         SCRATCH_TEST(test_takes_up_an_interrupted_study),
