@@ -347,6 +347,37 @@ once() {
     autotune --config once.ini --quiet
 }
 
+@test "nor on a card that reports other memory, or if the numbers of the problem were of another kind" {
+    range 2^13..2^14 "memory_bytes = 4294000000"
+    wrong_if "num_load == 1 and n == 9001"
+    echo 'factor = 2.0' >>sweep.ini
+    once 9.001e3
+    exits 0
+    stand_in "l2_bytes = 1048576"
+    sed -i 's/^factor = .*/factor = 2/' sweep.ini
+    autotune cover --config sweep.ini --quiet
+    exits 0
+    has out "  block_size=256 num_load=1 mode=good: wrong_result for n=9001 factor=2: "
+    lacks results/tuned.ini "configuration.1.num_load = 1"
+}
+
+@test "nor is one that runs the code of a wrong one under another name" {
+    range 2^13..2^14
+    wrong_if "mode == \"good\" and n == 9001"
+    sed -i -e '/registers < 2/d' -e 's/^when = (mode == "good")/when = (mode == "good" or mode == "constrained")/' \
+        templates/scale.ini
+    sed -i 's/^block_size = .*/block_size = 256/;s/^num_load = .*/num_load = 1/' sweep.ini
+    echo 'mode = good' >>sweep.ini
+    once
+    exits 1
+    sed -i 's/^mode = .*/mode = constrained, good/;s/^num_load = .*/num_load = 1, 4/' sweep.ini
+    autotune cover --config sweep.ini --quiet
+    exits 0
+    has out "  block_size=256 num_load=1 mode=good: wrong_result for n=9001" \
+        "  block_size=256 num_load=1 mode=constrained: runs the same code as block_size=256 num_load=1 mode=good"
+    lacks results/tuned.ini "configuration.1.num_load = 1"
+}
+
 @test "a cover is dropped when tuning finds one of its configurations wrong in its range" {
     range 2^13..2^14
     wrong_if "num_load == 1 and (n == 9001 or n == 20000)"

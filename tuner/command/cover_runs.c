@@ -112,21 +112,51 @@ static bool is_ruled_out(const struct cover_session *session, const struct study
     return ruled_out;
 }
 
+/* Notes a configuration that is refuted; takes over `why` for the output. */
+static void note_refuted(struct cover_session *session, const struct bindings *parameters,
+                         char *why)
+{
+    size_t count = session->refuted.count;
+    if (nominees_add(&session->refuted, parameters))
+        *ARRAY_APPEND(session->refutations, count) = why;
+    else
+        free(why);
+}
+
 /* Adds what a study of a size in the range refutes. */
 static void add_refuted(struct cover_session *session, const struct study *study)
 {
     for (size_t i = 0; i < study->result_count; i++) {
         const struct bindings *parameters = &study->results[i].parameters;
         const struct result *run = study_run(study, &study->results[i]);
-        size_t count = session->refuted.count;
-        if (!result_is_refuted(run) || is_ruled_out(session, study, parameters) ||
-            !nominees_add(&session->refuted, parameters))
+        if (!result_is_refuted(run) || is_ruled_out(session, study, parameters))
             continue;
         char *problem = bindings_text(&study->problem);
-        *ARRAY_APPEND(session->refutations, count) =
-            alloc_format("%s for %s%s%s", outcome_name(run->outcome), problem,
-                         run->reason != NULL ? ": " : "", run->reason != NULL ? run->reason : "");
+        note_refuted(session, parameters,
+                     alloc_format("%s for %s%s%s", outcome_name(run->outcome), problem,
+                                  run->reason != NULL ? ": " : "",
+                                  run->reason != NULL ? run->reason : ""));
         free(problem);
+    }
+}
+
+/* Adds what runs as a refuted configuration does at a size of the range: it may be the one of the two that
+ * was not tried where the other failed. */
+static void add_twins(struct cover_session *session, const struct study *study)
+{
+    if (study_count(study, OUTCOME_DUPLICATE) == 0)
+        return;
+    for (size_t i = 0; i < study->result_count; i++) {
+        const struct result *own = &study->results[i];
+        if (own->run_hash[0] == '\0' || !nominees_has(&session->refuted, &own->parameters))
+            continue;
+        for (size_t j = 0; j < study->result_count; j++)
+            if (strcmp(own->run_hash, study->results[j].run_hash) == 0) {
+                char *twin = bindings_text(&own->parameters);
+                note_refuted(session, &study->results[j].parameters,
+                             alloc_format("runs the same code as %s", twin));
+                free(twin);
+            }
     }
 }
 
@@ -139,6 +169,14 @@ static bool is_of_session(const struct cover_session *session, const struct stud
            strcmp(study->template_hash, session->range.kernel->template.hash) == 0 &&
            study->result_count > 0 && problem_range_size(&session->range, &study->problem, size) &&
            problem_range_admits(&session->range, size, NULL) == 1;
+}
+
+/* As look-ups and the record tell GPUs apart, so that what failed on a card with other clocks or a little
+ * more memory counts, too. */
+static bool is_same_gpu(const struct gpu *a, const struct gpu *b)
+{
+    return strcmp(a->name, b->name) == 0 && strcmp(a->arch, b->arch) == 0 &&
+           a->attributes[GPU_sm_count] == b->attributes[GPU_sm_count];
 }
 
 /* In the record, a size may be that of an earlier session, or have been tuned alone, under whatever
@@ -155,7 +193,7 @@ static int find_refuted(struct cover_session *session, const struct run *run, st
     for (size_t i = 0; i < count; i++) {
         struct study *study = &studies[i];
         if (is_of_session(session, study, study->kernel, size) &&
-            gpu_alike(&study->environment.gpu, &run->groups[0].environment.gpu)) {
+            is_same_gpu(&study->environment.gpu, &run->groups[0].environment.gpu)) {
             add_refuted(session, study);
             studies[kept++] = *study;
         } else {
@@ -210,6 +248,10 @@ static int run(struct cover_session *session, const struct run_options *options,
     int status = run_sweep(&run, sweep, error);
     if (status == 0)
         status = find_refuted(session, &run, error);
+    for (size_t i = 0; i < session->sizes.count; i++)
+        add_twins(session, &session->tuned[i]);
+    for (size_t i = 0; i < run.job_count; i++)
+        add_twins(session, &run.jobs[i].study);
     if (status == 0)
         note_refusals(session, &run);
     for (size_t i = 0; i < run.job_count && status == 0; i++)

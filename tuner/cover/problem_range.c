@@ -56,6 +56,17 @@ void problem_range_bind(const struct problem_range *range, const int64_t *size,
     }
 }
 
+/* The size that a value is on an axis, 9001 or 9.001e3; false if it is outside, or not whole. */
+static bool take_size(const struct cover_axis *axis, const struct value *value, int64_t *size)
+{
+    double real = value->kind == VALUE_REAL ? value->as.real : (double)value->as.integer;
+    if ((value->kind != VALUE_INTEGER && value->kind != VALUE_REAL) ||
+        !(real >= (double)axis->low && real <= (double)axis->high))
+        return false;
+    *size = value->kind == VALUE_REAL ? (int64_t)real : value->as.integer;
+    return value_alike(*value, value_integer(*size));
+}
+
 bool problem_range_size(const struct problem_range *range, const struct bindings *problem,
                         int64_t *size)
 {
@@ -67,14 +78,12 @@ bool problem_range_size(const struct problem_range *range, const struct bindings
         if (value == NULL)
             return false;
         if (axis == NULL) {
-            if (!value_equal(*value, *bindings_find(&range->fixed, name)))
+            if (!value_alike(*value, *bindings_find(&range->fixed, name)))
                 return false;
             continue;
         }
-        if (value->kind != VALUE_INTEGER || value->as.integer < axis->low ||
-            value->as.integer > axis->high)
+        if (!take_size(axis, value, &size[axis - range->kernel->cover.axes]))
             return false;
-        size[axis - range->kernel->cover.axes] = value->as.integer;
     }
     return true;
 }

@@ -177,6 +177,11 @@ static void test_problems_become_sizes_only_within_the_range(void **state)
     assert_memory_equal(size, back, sizeof size);
     bindings_set(&problem, "n", value_integer(257));
     assert_false(problem_range_size(&scene.range, &problem, back));
+    bindings_set(&problem, "n", value_real(256));
+    assert_true(problem_range_size(&scene.range, &problem, back));
+    assert_memory_equal(size, back, sizeof size);
+    bindings_set(&problem, "n", value_real(255.5));
+    assert_false(problem_range_size(&scene.range, &problem, back));
     bindings_release(&problem);
     scene_release(&scene);
 }
