@@ -308,7 +308,8 @@ two_entries() {
 }
 
 @test "merge takes no entry whose date or times cannot be" {
-    for line in "date = zzz" "date = 9999-99-99T99:99:99Z" "date = 2026-02-29T00:00:00Z" "low_ns = 900" "high_ns = 700"; do
+    for line in "date = zzz" "date = 9999-99-99T99:99:99Z" "date = 2026-02-29T00:00:00Z" "low_ns = 900" "high_ns = 700" \
+        "median_ns = 0.000001" "median_ns = 801"; do
         rm -f a.ini b.ini c.ini
         two_entries 1000 800
         changed b.ini "${line%% *}" "${line#* = }"

@@ -250,12 +250,27 @@ static int finish_cover(struct tuned_reader *reader)
     return cover_section_finish(reader->cover, &reader->ini);
 }
 
+/* A time that nothing supports would win over measured ones. */
+static int check_time(struct tuned_reader *reader)
+{
+    if (reader->median_ns <= 0)
+        return 0;
+    if (reader->no_samples)
+        return ini_reader_fail(&reader->ini, "section '%s' has a median_ns, but samples = 0",
+                               reader->section);
+    return reader->median_ns >= reader->low_ns && reader->median_ns <= reader->high_ns
+               ? 0
+               : ini_reader_fail(&reader->ini,
+                                 "median_ns of section '%s' is not between its low_ns and high_ns",
+                                 reader->section);
+}
+
 static int finish_section(struct tuned_reader *reader)
 {
     enum tuned_key missing = missing_key(reader);
     reader->ini.line = reader->section_line;
     if (missing == TUNED_KEY_COUNT) {
-        int status = reader->cover != NULL ? finish_cover(reader) : 0;
+        int status = reader->cover != NULL ? finish_cover(reader) : check_time(reader);
         return status == 0 && reader->end != NULL ? reader->end(reader) : status;
     }
     return ini_reader_fail(&reader->ini,
@@ -288,8 +303,9 @@ static int open_section(struct ini_reader *ini, const char *name)
     reader->skipping = reader->has_unknown = false;
     reader->cover = NULL;
     memset(reader->seen, 0, sizeof reader->seen);
-    reader->low_ns = 0;
+    reader->median_ns = reader->low_ns = 0;
     reader->high_ns = DBL_MAX;
+    reader->no_samples = false;
     reader->problem.count = reader->parameters.count = reader->tie.count = reader->tie_count = 0;
     return skip_if_bad(reader, reader->begin(reader, name));
 }
@@ -303,6 +319,10 @@ static int read_key(struct tuned_reader *reader, const char *key, struct tuned_i
         return ini_reader_fail(&reader->ini, "key '%s' is given twice in this section", key);
     reader->seen[item->key] = true;
     int status = read_item(reader, key, item);
+    if (status == 0 && item->key == TUNED_KEY_median_ns)
+        reader->median_ns = item->value.real;
+    if (status == 0 && item->key == TUNED_KEY_samples)
+        reader->no_samples = item->value.integer == 0;
     return status == 0 ? reader->item(reader, item) : status;
 }
 

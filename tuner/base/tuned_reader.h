@@ -153,7 +153,8 @@ struct tuned_reader {
     int section_line; /* 0: no open section */
     bool skipping;    /* the open section */
     bool seen[TUNED_KEY_COUNT];
-    double low_ns, high_ns;                      /* as far as they were read */
+    double median_ns, low_ns, high_ns; /* as far as they were read */
+    bool no_samples;
     bool has_unknown;                            /* keys */
     struct tuned_names problem, parameters, tie; /* tie: of the last tie */
     size_t tie_count;

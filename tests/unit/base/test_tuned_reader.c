@@ -151,6 +151,30 @@ static void every_required_key_is_missed(void **state)
     }
 }
 
+static void a_time_needs_samples_and_is_inside_its_interval(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *time, *message;
+    } cases[] = {{"median_ns = 3\nlow_ns = 3\nhigh_ns = 4\nsamples = 1\n", ""},
+                 {"median_ns = 0\nlow_ns = 0\nhigh_ns = 0\nsamples = 0\n", ""},
+                 {"median_ns = 3\nlow_ns = 3\nhigh_ns = 4\nsamples = 0\n", "samples = 0"},
+                 {"low_ns = 2\nhigh_ns = 4\nsamples = 1\nmedian_ns = 1\n", "median_ns of"},
+                 {"median_ns = 5\nlow_ns = 2\nhigh_ns = 4\nsamples = 1\n", "median_ns of"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[1000] = "[a]\n" LOOK_UP REST;
+        struct tuned_reader reader;
+        struct log log;
+        char *old = strstr(text, "median_ns");
+        char rest[200];
+        (void)snprintf(rest, sizeof rest, "%s", strstr(text, "registers"));
+        (void)snprintf(old, sizeof text - (size_t)(old - text), "%s%s", cases[i].time, rest);
+        int status = read_text(&reader, TUNED_BY_TUNER, &log, text);
+        assert_int_equal(status, *cases[i].message != '\0' ? INI_READER_BAD_FILE : 0);
+        assert_non_null(strstr(reader.ini.message, cases[i].message));
+    }
+}
+
 static void what_a_callback_returns_ends_the_reading(void **state)
 {
     (void)state;
@@ -169,6 +193,7 @@ int main(void)
         cmocka_unit_test(the_tuner_reads_and_wants_everything),
         cmocka_unit_test(one_bad_section_costs_itself_alone),
         cmocka_unit_test(every_required_key_is_missed),
+        cmocka_unit_test(a_time_needs_samples_and_is_inside_its_interval),
         cmocka_unit_test(what_a_callback_returns_ends_the_reading),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

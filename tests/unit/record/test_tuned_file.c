@@ -571,7 +571,7 @@ static struct tuned_entry random_entry(size_t index)
     entry.sm_count = (int)random_below(INT32_MAX);
     entry.l2_bytes = (int64_t)random_below((uint64_t)1 << 31) << 31;
     entry.memory_gb_per_s = fabs(random_real());
-    entry.median_ns = fabs(random_real());
+    entry.median_ns = entry.low_ns = entry.high_ns = fabs(random_real());
     return entry;
 }
 
@@ -761,14 +761,14 @@ static void test_comments_survive_an_update(void **state)
     struct tuned_entry entry = fixture_entry();
     free(good_file_and("; end of the first\n\n# of the second\n[other 1] ; inline\nkernel = other\n"
                        "; at the end"));
-    entry.median_ns = 20000;
+    entry.median_ns = entry.low_ns = 20000;
     assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, &(size_t){0}, NULL), 0);
     char *after = scratch_read("tuned.ini");
     assert_non_null(strstr(after, "median_ns = 20000\n"));
     for (size_t i = 0; i < sizeof comments / sizeof *comments; i++)
         assert_non_null(strstr(after, comments[i]));
     entry = fixture_entry();
-    entry.median_ns = 20000;
+    entry.median_ns = entry.low_ns = 20000;
     assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, &(size_t){0}, NULL), 0);
     char *again = scratch_read("tuned.ini");
     assert_string_equal(again, after);
