@@ -531,6 +531,10 @@ C
         fails gcc -D__CUDACC__ $option use.c -o use -lm 2>err
         has err "must be compiled without -ffast-math"
     done
+    [ "$(uname -m)" != x86_64 ] || for option in -mfpmath=387 -mfpmath=both; do # rounds elsewhere
+        fails gcc -O2 $option use.c -o use -lm 2>err
+        has err "must be compiled for double arithmetic"
+    done
 }
 
 @test "a section whose name is given twice is skipped by look-ups and by export, and no cover is left out in silence" {

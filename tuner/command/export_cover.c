@@ -46,7 +46,10 @@ static const struct notation {
 
 static void begin_exact(FILE *stream)
 {
-    fputs("\n#include <math.h>\n" IF_CLANG
+    fputs("\n#include <float.h>\n#include <math.h>\n"
+          "#if FLT_EVAL_METHOD == 2 || (FLT_EVAL_METHOD < 0 && !defined __clang__)\n"
+          "#error the rule of a cover must be compiled for double arithmetic, as by -mfpmath=sse\n"
+          "#endif\n" IF_CLANG
           "#pragma float_control(push)\n#pragma float_control(precise, on)\n" IF_GCC
           "#pragma GCC push_options\n#pragma GCC optimize(\"no-fast-math\")\n"
           "#elif defined __FAST_MATH__ || defined __ASSOCIATIVE_MATH__ || "
