@@ -211,8 +211,11 @@ launches() {
     has results/tuned.ini "constraint = allowed(1) > 0"
     autotune explain --kernel scale --n 8256 --factor 1.5
     has out "in the range of"
-    autotune explain --kernel scale --n 8257 --factor 1.5
+    autotune explain --kernel scale --n 16448 --factor 1.5
     has out "outside the range"
+    autotune explain --kernel scale --n 8257 --factor 1.5
+    exits 1
+    has err "not for this problem"
 }
 
 @test "a cover has as many configurations as the tuned INI has room for" {

@@ -68,7 +68,7 @@ static void add_refused(struct text *text, const struct tuned_match *match)
         const char *reason;
     } refused[] = {
         {match->refused_versions, "of another version of the template"},
-        {match->refused_problems, "for another problem"},
+        {match->refused_problems, "not for this problem"},
         {match->refused_gpus, "for GPUs beyond the limit"},
     };
     const char *separator = "";
