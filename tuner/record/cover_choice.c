@@ -165,7 +165,7 @@ static bool is_choice(const struct tuned_entry *entry, const struct bindings *pa
 static bool covers(const struct tuned_entry *cover, const struct tuned_entry *entry)
 {
     size_t line;
-    size_t configuration;
+    size_t configuration = 0;
     return cover->cover != NULL && strcmp(cover->kernel, entry->kernel) == 0 &&
            strcmp(cover->template_hash, entry->template_hash) == 0 &&
            tuned_entry_same_gpu(cover, entry) && strcmp(cover->cache, entry->cache) == 0 &&
