@@ -166,6 +166,25 @@ own_toolkit() {
     has err "nothing to do"
 }
 
+@test "a header of the toolkit that finds one in an include folder makes the kernel depend on it" {
+    rm -rf cache
+    mkdir -p vendor/cuda/std
+    own "include = vendor"
+    sed -i '1i #include <tuple>' own.cu # which includes <cuda/std/tuple>
+    echo 'namespace cuda { namespace std {} }' >vendor/cuda/std/tuple
+    autotune --config sweep.ini
+    exits 0
+    autotune --config sweep.ini
+    has err "nothing to do"
+    autotune bundle --tuned t.ini --templates . --output b
+    exits 0
+    [ -n "$(find b -path '*/vendor/cuda/std/tuple')" ]
+    echo '#error another header' >vendor/cuda/std/tuple
+    autotune --config sweep.ini
+    exits 2
+    has err "another header"
+}
+
 @test "a toolkit's header that changes makes other cubins, and results are measured again" {
     rm -rf cache
     own_toolkit

@@ -32,7 +32,7 @@ static void read_texts(const struct template *template, struct texts *texts)
 {
     const struct source *source = &template->source;
     *ARRAY_APPEND(texts->items, texts->count) = alloc_string(source->text);
-    for (size_t i = 0; i < source->header_count; i++) {
+    for (size_t i = 0; i < source->followed_count; i++) {
         char *text;
         if (read_file(source->headers[i], &text, NULL, NULL) == 0)
             *ARRAY_APPEND(texts->items, texts->count) = text;

@@ -9,6 +9,8 @@
 #include "template/source_lexer.h"
 #include "template/source_macros.h"
 
+#include <fnmatch.h>
+#include <fts.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -295,6 +297,68 @@ static int load_all(struct loading *loading, struct error *error)
     return status;
 }
 
+/* --- what the toolkit's headers include from the user's folders --- */
+
+static bool matches(const char *name, const char *const *patterns)
+{
+    while (*patterns != NULL && fnmatch(*patterns, name, 0) != 0)
+        patterns++;
+    return *patterns != NULL;
+}
+
+static int compare_names(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+/* Appends the headers in `folder` that have a name of the toolkit's. */
+static void add_shadowing(struct loading *loading, const char *folder)
+{
+    static const char *const places[] = {
+        "cuda", "cuda_bf*", "cuda_fp*", "cooperative_groups*", "crt", "cub", "nv", "thrust", NULL};
+    static const char *const texts[] = {"*.h", "*.hpp", "*.cuh", "*.inl", NULL};
+    char *path = alloc_string(folder);
+    char *const roots[] = {path, NULL};
+    FTS *tree = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, compare_names);
+    FTSENT *file;
+    while (tree != NULL && (file = fts_read(tree)) != NULL) {
+        if (file->fts_level == 1 && !matches(file->fts_name, places)) {
+            (void)fts_set(tree, file, FTS_SKIP);
+        } else if (file->fts_info == FTS_F &&
+                   (strchr(file->fts_name, '.') == NULL || matches(file->fts_name, texts))) {
+            const char *name = file->fts_path + strlen(folder) + 1;
+            (void)add_header(loading, name, source_find_file(folder, name), true);
+        }
+    }
+    if (tree != NULL)
+        (void)fts_close(tree);
+    free(path);
+}
+
+/*
+ * The compiler searches the user's folders before the toolkit's, also for what a header of the toolkit
+ * includes. These headers are not scanned: it is unknown which of them are read at all.
+ */
+static int load_shadowing(struct loading *loading, struct error *error)
+{
+    struct source *source = loading->source;
+    int status = 0;
+    source->followed_count = source->header_count;
+    for (size_t i = 0; i < source->include_count && source->toolkit_count > 0; i++)
+        add_shadowing(loading, source->include_folders[i]);
+    for (size_t i = source->followed_count; i < source->header_count && status == 0; i++) {
+        char *text = NULL;
+        status = read_file(source->headers[i], &text, NULL, error);
+        if (status == 0) {
+            source_hashes_add_choice(&loading->hashes, text);
+            *ARRAY_APPEND(source->stamps, source->stamp_count) =
+                source_stamp_new(source->headers[i], text);
+        }
+        free(text);
+    }
+    return status;
+}
+
 /* Finishes the hashes, and releases the rest. */
 static void loading_release(struct loading *loading)
 {
@@ -367,6 +431,8 @@ int source_load_units(struct source *source, const char *const *paths, size_t pa
         status = find_units(&loading, paths + 1, path_count - 1, error);
     if (status == 0)
         status = load_all(&loading, error);
+    if (status == 0)
+        status = load_shadowing(&loading, error);
     directive_names_sort(&source->directive_names);
     loading_release(&loading);
     if (status != 0)

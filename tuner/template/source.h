@@ -28,9 +28,10 @@ struct source {
     char **include_folders; /* absolute: the source's own folder, then the caller's */
     size_t include_count;
     char **headers; /* absolute: the other units, the included files found in those folders, and
-                     * files they include */
+                     * files they include; then files that only the toolkit's headers may include */
     size_t header_count;
-    char **stamps; /* of each file that the compiler reads again: source_check() */
+    size_t followed_count; /* of the headers: those before the latter */
+    char **stamps;         /* of each file that the compiler reads again: source_check() */
     size_t stamp_count;
     char **toolkit_headers; /* names of the included files not found */
     size_t toolkit_count;
@@ -44,8 +45,10 @@ struct source {
  * Reads `path` and each header once. It searches like the compiler: #include "…" in the including
  * file's folder first, then both kinds in the source's folder and `folders`, which are relative to
  * the source's folder. A header that is not found is taken to be the toolkit's; nvrtc_build()
- * identifies its content. The folders are searched for __has_include and #include_next as well.
- * If an #include names a macro, every header that the macro can expand to is read.
+ * identifies its content. Since it searches the folders as well for what it includes, the files
+ * there that have a name of the toolkit's (cuda/…, cub/…) count. The folders are searched for
+ * __has_include and #include_next as well. If an #include names a macro, every header that the macro
+ * can expand to is read.
  *
  * Returns 0, or ERROR_CONFIG with the file or folder that cannot be read, or with the #include whose
  * file cannot be determined; `source` is then empty.

@@ -75,7 +75,7 @@ static void add_option(struct options *options, const char *text, const char *va
 /* Whether the user has a header of that name, which the compiler would not see beside ours. */
 static bool has_own(const struct source *source, const char *name)
 {
-    for (size_t i = 0; i < source->header_count; i++) {
+    for (size_t i = 0; i < source->followed_count; i++) {
         const char *slash = strrchr(source->headers[i], '/');
         if (slash != NULL && strcmp(slash + 1, name) == 0)
             return true;

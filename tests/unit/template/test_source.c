@@ -340,6 +340,36 @@ static void every_header_that_include_next_can_mean_counts(void **state)
     source_release(&source);
 }
 
+static void what_a_toolkit_header_can_find_counts(void **state)
+{
+    const char *const folders[] = {"a", "b"};
+    struct error error = {0};
+    char first[HASH_BYTES], other[HASH_BYTES];
+    (void)state;
+    assert_int_equal(mkdir("a", 0700) + mkdir("b", 0700) + mkdir("b/cuda", 0700), 0);
+    assert_int_equal(mkdir("b/cuda/std", 0700) + mkdir("b/mine", 0700), 0);
+    write_text("k.cu", "#include <tuple>\n");
+    write_text("b/cuda/std/tuple", "#include REFUSED(if it were followed)\n");
+    write_text("b/cuda/data.bin", "");
+    write_text("b/mine/x.h", "");
+    struct source source = load("k.cu", folders, 2);
+    assert_int_equal(source.header_count, 1);
+    assert_int_equal(source.followed_count, 0);
+    expect_header(&source, 0, "b/cuda/std/tuple");
+    memcpy(first, source.hash, HASH_BYTES);
+    const char *const *stamps = (const char *const *)source.stamps;
+    assert_int_equal(source_check(stamps, source.stamp_count, &error), 0);
+    write_text("b/cuda/std/tuple", "#error another one\n");
+    assert_int_equal(source_check(stamps, source.stamp_count, &error), ERROR_CONFIG);
+    source_release(&source);
+    load_hash("k.cu", folders, 2, other);
+    assert_string_not_equal(first, other);
+    write_text("k.cu", "int a;\n"); /* nothing of the toolkit's */
+    source = load("k.cu", folders, 2);
+    assert_int_equal(source.header_count, 0);
+    source_release(&source);
+}
+
 /* Both hashes, of which the second is that of the text. */
 static void load_hashes(const char *const *folders, size_t count, char hashes[2][HASH_BYTES])
 {
@@ -536,6 +566,7 @@ int main(void)
         IN_FOLDER(a_header_is_found_however_it_is_included),
         IN_FOLDER(what_is_no_directive_includes_nothing),
         IN_FOLDER(every_header_that_include_next_can_mean_counts),
+        IN_FOLDER(what_a_toolkit_header_can_find_counts),
         IN_FOLDER(an_include_whose_file_cannot_be_told_is_refused),
         IN_FOLDER(the_first_folder_wins_as_in_the_compiler),
         IN_FOLDER(the_hash_stands_for_every_text),

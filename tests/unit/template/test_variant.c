@@ -238,7 +238,7 @@ static void standard_headers_are_those_that_the_folders_lack(void **state)
     assert_string_equal(text, "stdint.h limits.h cassert");
     free(text);
     source.headers = headers;
-    source.header_count = 1;
+    source.followed_count = 1;
     text = header_options(&source);
     assert_string_equal(text, "stdint.h cassert");
     free(text);
