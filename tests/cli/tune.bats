@@ -127,6 +127,10 @@ tuned() {
     autotune check --config sweep.ini
     exits 2
     has err scale.cu "-DH="
+    sed -i 's/^options = .*/define = HEADER = mode/' templates/scale.ini
+    autotune check --config sweep.ini
+    exits 2
+    has err scale.ini:2 "'define' sets 'HEADER'"
 }
 
 @test "another seed of the noise finds the same winner" {

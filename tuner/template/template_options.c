@@ -87,7 +87,7 @@ static int read_options(struct loader *loader, const struct names *known)
     return status;
 }
 
-/* A definition among the options could decide what the #include of a macro reads. */
+/* A definition among the options, or by `define`, could decide what the #include of a macro reads. */
 static int check_computed_includes(const struct loader *loader)
 {
     const struct template *template = loader->template;
@@ -97,6 +97,11 @@ static int check_computed_includes(const struct loader *loader)
                                 "an #include names a macro, and the template's option '%s' defines "
                                 "one; #define it in the source, or write the header's name",
                                 template->options[i].text);
+    if (template->source.computed && template->definition_count > 0)
+        return loader_fail(loader, template->definitions[0].line,
+                           "an #include names a macro, and 'define' sets '%s', which could decide "
+                           "what it reads; write the header's name, or remove it from 'define'",
+                           template->definitions[0].macro);
     return 0;
 }
 
