@@ -120,13 +120,13 @@ tuned() {
     exits 2
     has err scale.cu:2 "cannot tell which file '#include TEXT' reads"
     sed -i '1,2d' templates/scale.cu
-    sed -i '1i #ifndef H\n#define H "gain.h"\n#endif\n#include H' templates/scale.cu
+    sed -i '1i #ifndef HEADER\n#define HEADER "gain.h"\n#endif\n#include HEADER' templates/scale.cu
     autotune check --config sweep.ini
     exits 0
-    sed -i '/^\[kernel\]/a options = -DH="other.h"' templates/scale.ini
+    sed -i '/^\[kernel\]/a options = -DHEADER="other.h"' templates/scale.ini
     autotune check --config sweep.ini
     exits 2
-    has err scale.cu "-DH="
+    has err scale.cu "-DHEADER="
     sed -i 's/^options = .*/define = HEADER = mode/' templates/scale.ini
     autotune check --config sweep.ini
     exits 2

@@ -14,10 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An #include of a macro. */
+/* An #include or __has_include of a macro. */
 struct computed_include {
     char *path; /* the file that it is in */
     int line;
+    bool tests_only;
     struct macro_tokens tokens;
 };
 
@@ -39,8 +40,10 @@ struct scan {
     struct source_lexer lexer;
     enum token_kind last;
     bool directive;
-    bool tests_only;  /* the last name was __has_include */
-    bool all_folders; /* the last name was one that ends with _next */
+    bool function_like; /* the directive defines a macro with parameters */
+    enum { TEST_NONE, TEST_NAMED, TEST_OPEN } test; /* behind __has_include, and behind its ( */
+    bool tests_only;                                /* the last name was not #include's */
+    bool all_folders;                               /* the last name was one that ends with _next */
 };
 
 /* --- finding --- */
@@ -141,6 +144,29 @@ static bool token_is(const struct scan *scan, const char *text)
     return strcmp(scan->lexer.token, text) == 0;
 }
 
+static struct computed_include *add_computed(struct scan *scan, bool tests_only)
+{
+    struct loading *loading = scan->loading;
+    struct computed_include *include = ARRAY_APPEND(loading->computed, loading->computed_count);
+    include->path = alloc_string(scan->path);
+    include->line = scan->lexer.line;
+    include->tests_only = tests_only;
+    loading->hashes.stringifies = true; /* white space is part of a name */
+    return include;
+}
+
+/* Takes a macro that __has_include is of. A parameter's text is found where the macro is used. */
+static void follow_test(struct scan *scan, enum token_kind kind)
+{
+    const char *token = scan->lexer.token;
+    if (kind == TOKEN_NAME && scan->test == TEST_OPEN && !scan->function_like)
+        macro_tokens_add(&add_computed(scan, true)->tokens, token, true, false);
+    if (kind == TOKEN_NAME && strncmp(token, "__has_include", strlen("__has_include")) == 0)
+        scan->test = TEST_NAMED;
+    else
+        scan->test = scan->test == TEST_NAMED && token_is(scan, "(") ? TEST_OPEN : TEST_NONE;
+}
+
 static enum token_kind next_token(struct scan *scan, bool space_counts)
 {
     enum token_kind kind = source_lexer_next(&scan->lexer);
@@ -151,9 +177,10 @@ static enum token_kind next_token(struct scan *scan, bool space_counts)
     if (kind == TOKEN_NAME) {
         if (scan->directive)
             directive_names_add(&scan->loading->source->directive_names, token);
-        scan->tests_only = strncmp(token, "__has_include", strlen("__has_include")) == 0;
+        scan->tests_only = strncmp(token, "include", strlen("include")) != 0;
         scan->all_folders = strlen(token) > 5 && strcmp(token + strlen(token) - 5, "_next") == 0;
     }
+    follow_test(scan, kind);
     if (scan->directive && kind == TOKEN_PUNCTUATION &&
         (token_is(scan, "#") || token_is(scan, "%:")))
         scan->loading->hashes.stringifies = true;
@@ -178,20 +205,16 @@ static void take_definition(struct scan *scan)
     macro->name = alloc_string(scan->lexer.token);
     enum token_kind kind = next_token(scan, true);
     macro->function_like = token_is(scan, "(") && !scan->lexer.spaced;
+    scan->function_like = macro->function_like;
     take_line(scan, kind, &macro->body);
+    scan->function_like = false;
 }
 
 static void take_include(struct scan *scan)
 {
-    struct loading *loading = scan->loading;
     enum token_kind kind = next_token(scan, false);
-    if (kind == TOKEN_HEADER || kind == TOKEN_DIRECTIVE_END)
-        return;
-    struct computed_include *include = ARRAY_APPEND(loading->computed, loading->computed_count);
-    include->path = alloc_string(scan->path);
-    include->line = scan->lexer.line;
-    take_line(scan, kind, &include->tokens);
-    loading->hashes.stringifies = true; /* white space is part of a name */
+    if (kind != TOKEN_HEADER && kind != TOKEN_DIRECTIVE_END)
+        take_line(scan, kind, &add_computed(scan, false)->tokens);
 }
 
 /*
@@ -264,7 +287,7 @@ static bool find_computed(struct loading *loading, const struct computed_include
     struct header_names names;
     bool known = source_macros_headers(&loading->macros, &include->tokens, &names);
     for (size_t i = 0; i < names.count; i++)
-        take_header(loading, include->path, names.items[i], false, true);
+        take_header(loading, include->path, names.items[i], include->tests_only, true);
     header_names_release(&names);
     return known;
 }
@@ -289,8 +312,9 @@ static int load_all(struct loading *loading, struct error *error)
         if (!find_computed(loading, include))
             status = error_set_at(
                 error, ERROR_CONFIG, include->path, include->line,
-                "cannot tell which file '#include %s' reads; write its name, or #define '%s' as "
+                "cannot tell which file '%s %s' reads; write its name, or #define '%s' as "
                 "\"name\" or <name>",
+                include->tests_only ? "__has_include of" : "#include",
                 include->tokens.items[0].text, include->tokens.items[0].text);
     }
     source->computed = loading->computed_count > 0;

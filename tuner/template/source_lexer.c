@@ -249,13 +249,16 @@ static enum token_kind take_token(struct source_lexer *lexer, bool line_start)
     return take_punctuation(lexer, line_start);
 }
 
-/* Decides whether the token after this one is a header's name. */
+/* Decides whether the token after this one is a header's name. In the condition of an #if, only
+ * __has_include or a macro that calls it takes text in quotes or angle brackets. */
 static void expect_header(struct source_lexer *lexer, enum token_kind kind)
 {
-    bool includes = lexer->last == TOKEN_DIRECTIVE && kind == TOKEN_NAME &&
-                    (token_is(lexer, "include") || token_is(lexer, "include_next"));
-    bool tests = kind == TOKEN_NAME &&
-                 (token_is(lexer, "__has_include") || token_is(lexer, "__has_include_next"));
+    bool begins = lexer->last == TOKEN_DIRECTIVE && kind == TOKEN_NAME;
+    bool includes = begins && (token_is(lexer, "include") || token_is(lexer, "include_next"));
+    if (begins || !lexer->in_directive)
+        lexer->in_condition = begins && (token_is(lexer, "if") || token_is(lexer, "elif"));
+    bool tests = kind == TOKEN_NAME && (lexer->in_condition || token_is(lexer, "__has_include") ||
+                                        token_is(lexer, "__has_include_next"));
     if (includes || (lexer->header == HEADER_AFTER_PARENTHESIS && token_is(lexer, "(")))
         lexer->header = HEADER_NOW;
     else

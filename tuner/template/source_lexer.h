@@ -22,7 +22,7 @@ enum token_kind {
     TOKEN_NAME,
     TOKEN_NUMBER,
     TOKEN_TEXT,   /* a string or character literal with its quotes, raw or not */
-    TOKEN_HEADER, /* "name" or <name> behind #include or __has_include( */
+    TOKEN_HEADER, /* "name" or <name> behind #include, __has_include( or NAME( in an #if */
     TOKEN_PUNCTUATION,
 };
 
@@ -35,7 +35,7 @@ struct source_lexer {
     /* private */
     const char *at;
     int next_line;
-    bool line_start, in_directive;
+    bool line_start, in_directive, in_condition;
     enum { HEADER_NO, HEADER_AFTER_PARENTHESIS, HEADER_NOW } header;
     enum token_kind last;
 };

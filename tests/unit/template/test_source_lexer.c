@@ -49,6 +49,7 @@ static void test_tokens(void **state)
         {"#include <a//b> /* c\n */ d\n", " d# ninclude h<a//b> nd e ."},
         {"#include \"a\\\"\n#include A\n", " d# ninclude h\"a\\\" e d# ninclude nA e ."},
         {"%:if __has_include(<a>) < b", " d%: nif n__has_include p( h<a> p) p< nb e ."},
+        {"#if A(<a>) < b\nf(\"c\")", " d# nif nA p( h<a> p) p< nb e nf p( t\"c\" p) ."},
         {"a # include <b>", " na p# ninclude p< nb p> ."},
         {"include <b>", " ninclude p< nb p> ."},
         {"\"never closed\n'nor this", " t\"never closed t'nor this ."},
