@@ -231,3 +231,19 @@ own_toolkit() {
     lacks err "nothing to do"
     grep -q "^nvrtc = ${version%.*}.${digits//?/9}+" t.ini
 }
+
+@test "a precompiled header makes no other cubin, even if it names a parameter's macro" {
+    rm -rf cache
+    own_toolkit
+    printf '#pragma once\n#ifdef NUM_LOAD\n#define FACTOR 2\n#else\n#define FACTOR 1\n#endif\n' >toolkit/include/factor.h
+    printf '[precompiled_headers]\nfactor.h = yes\n' >>own.ini
+    echo 'block_size = 64, 128, 192, 256' >>sweep.ini
+    autotune --config sweep.ini --arch sm_90 --jobs 1
+    exits 0
+    for size in 64 128 192 256; do
+        autotune emit --kernel own --templates . --set block_size=$size --arch sm_90 --cubin --output $size.cubin
+        AUTOTUNE_CACHE=other autotune emit --kernel own --templates . --set block_size=$size --arch sm_90 --cubin \
+            --output $size.other
+        cmp $size.cubin $size.other
+    done
+}

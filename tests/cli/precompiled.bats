@@ -23,7 +23,8 @@ INI
     *'"nvrtc":"12.'[0-7]'"'*) skip "NVRTC before 12.8 has no precompiled headers" ;;
     esac
     cp -r "$SOURCE_DIR/kernel_templates" plain
-    cp -r "$SOURCE_DIR/kernel_templates" precompiled
+    sed -i '1i #include <cooperative_groups.h>' plain/grid_barrier.cu # only what comes first is precompiled
+    cp -r plain precompiled
     printf '\n[precompiled_headers]\ncooperative_groups.h = barrier == "cooperative"\n' >>precompiled/grid_barrier.ini
     for kind in plain precompiled; do
         cooperative $kind "32..128 step 32"
@@ -40,6 +41,8 @@ INI
 @test "with precompiled headers, errors are at their lines" {
     no_gpu
     cp -r "$SOURCE_DIR/kernel_templates" broken
+    sed -i '1i #include <cooperative_groups.h>' broken/grid_barrier.cu
+    printf '\n[precompiled_headers]\ncooperative_groups.h = yes\n' >>broken/grid_barrier.ini
     sed -i 's/cooperative_groups::this_grid().sync();/cooperative_groups::this_grid().sink();/' broken/barriers.cuh
     line=$(grep -n 'this_grid().sink' broken/barriers.cuh | cut -d: -f1)
     cooperative broken "32, 64"

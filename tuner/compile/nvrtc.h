@@ -51,6 +51,10 @@ int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const
                   const char *const *options, size_t option_count, struct compilation *compilation,
                   struct error *error);
 
+/* Whether one of the `names`, each followed by a line feed, is a word of any of the toolkit's headers.
+ * Reads all of them, which takes 0.1 s. */
+bool nvrtc_headers_name(const struct nvrtc *nvrtc, const char *names);
+
 /* Gives the compiler a heap of `bytes` for precompiled headers and discards the headers in the old
  * one. Returns false if NVRTC does not support this (before 12.8). */
 bool nvrtc_reserve_precompiled(struct nvrtc *nvrtc, size_t bytes);

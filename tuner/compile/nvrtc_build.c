@@ -91,6 +91,45 @@ static void hash_files(const struct nvrtc *nvrtc, bool contents, char digits[HAS
     free(name);
 }
 
+/* Whether one of the names, each followed by a line feed, is a word of the text. */
+static bool has_word(const char *text, const char *names)
+{
+    static const char word[] = "0123456789_ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    for (size_t length; *names != '\0'; names += length + 1) {
+        length = strcspn(names, "\n");
+        char *name = alloc_string_n(names, length);
+        const char *at = text;
+        while ((at = strstr(at, name)) != NULL &&
+               ((at > text && strchr(word, at[-1]) != NULL) || strspn(at + length, word) > 0))
+            at += length;
+        free(name);
+        if (at != NULL)
+            return true;
+    }
+    return false;
+}
+
+bool nvrtc_headers_name(const struct nvrtc *nvrtc, const char *names)
+{
+    size_t count = nvrtc->include_options.count;
+    char **roots = alloc_zeroed(count + 1, sizeof *roots);
+    for (size_t i = 0; i < count; i++)
+        roots[i] = nvrtc->include_options.items[i] + strlen("-I");
+    FTS *tree = count > 0 ? fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, NULL) : NULL;
+    FTSENT *file;
+    bool found = false;
+    while (tree != NULL && !found && (file = fts_read(tree)) != NULL) {
+        char *text = NULL;
+        if (file->fts_info == FTS_F && read_file(file->fts_path, &text, NULL, NULL) == 0)
+            found = has_word(text, names);
+        free(text);
+    }
+    if (tree != NULL)
+        (void)fts_close(tree);
+    free(roots);
+    return found;
+}
+
 /* --- the version --- */
 
 /* What the compiler writes into PTX, up to its version, which is "13.0.88" for example. */

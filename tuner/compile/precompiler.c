@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/write_file.h"
 #include "template/compiler_option.h"
+#include "template/source_lexer.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -17,6 +18,9 @@
 /* Loading a precompiled header takes longer than parsing it if it is smaller; without any header, it
  * has 7 MB. */
 #define LEAST_BYTES ((off_t)24 << 20)
+
+/* Of an #include line: #, include, the header and the line's end. */
+enum { INCLUDE_TOKENS = 4 };
 
 void precompiler_init(struct precompiler *precompiler, struct nvrtc *nvrtc)
 {
@@ -76,12 +80,32 @@ static char *whole_text(const struct precompilation *job)
     return text;
 }
 
-/* True if whole_text() works for the job: it has headers, its last options are definitions, its name
- * needs no escapes in a #line, and it is one unit, since the others would lack the definitions. */
+/* True if the source begins with the #includes of these headers: what comes before could change
+ * them. */
+static bool begins_with_headers(const struct precompilation *job)
+{
+    char *lines = include_lines(job);
+    struct source_lexer expected;
+    struct source_lexer found;
+    bool same = true;
+    source_lexer_init(&expected, lines);
+    source_lexer_init(&found, job->text);
+    for (size_t i = 0; same && i < job->header_count * INCLUDE_TOKENS; i++)
+        same = source_lexer_next(&expected) == source_lexer_next(&found) &&
+               strcmp(expected.token, found.token) == 0;
+    source_lexer_release(&expected);
+    source_lexer_release(&found);
+    free(lines);
+    return same;
+}
+
+/* True if whole_text() works for the job: the source begins with the headers, its last options are
+ * definitions, its name needs no escapes in a #line, and it is one unit, since the others would lack
+ * the definitions. */
 static bool can_precompile(const struct precompilation *job)
 {
     if (job->header_count == 0 || job->definition_count > job->option_count ||
-        strpbrk(job->name, "\"\\\n") != NULL)
+        strpbrk(job->name, "\"\\\n") != NULL || !begins_with_headers(job))
         return false;
     for (size_t i = job->option_count - job->definition_count; i < job->option_count; i++)
         if (strncmp(job->options[i], "-D", 2) != 0)
@@ -92,10 +116,20 @@ static bool can_precompile(const struct precompilation *job)
     return true;
 }
 
-/* A precompiled header is valid for these: headers, architecture and options. */
+/* Appends the name of each macro of the definitions, with a line feed. */
+static void append_names(char **text, const struct precompilation *job)
+{
+    for (size_t i = job->option_count - job->definition_count; i < job->option_count; i++) {
+        const char *name = job->options[i] + strlen("-D");
+        append(text, alloc_format("%.*s\n", (int)strcspn(name, "="), name));
+    }
+}
+
+/* A precompiled header is valid for these: headers, defined names, architecture and options. */
 static char *key_of(const struct precompilation *job)
 {
     char *key = include_lines(job);
+    append_names(&key, job);
     append(&key, alloc_string(job->arch));
     for (size_t i = 0; i < job->option_count - job->definition_count; i++)
         append(&key, alloc_format("\n%s", job->options[i]));
@@ -184,6 +218,12 @@ static bool prepare(struct precompiler *precompiler, const struct precompilation
     }
     discard(precompiler);
     precompiler->key = key;
+    char *names = alloc_string("");
+    append_names(&names, job);
+    bool independent = !nvrtc_headers_name(precompiler->nvrtc, names);
+    free(names);
+    if (!independent)
+        return false;
     precompiler->reserved =
         precompiler->reserved || nvrtc_reserve_precompiled(precompiler->nvrtc, HEAP_BYTES);
     return precompiler->reserved;

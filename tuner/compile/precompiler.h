@@ -6,7 +6,9 @@
  * NVRTC's precompiled header is an image of the compiler's heap at a fixed address. Only the
  * process that made it can use it, and only with the same options. Therefore the includes are put
  * before the source and the variant's definitions after the includes, so that the precompiled part
- * does not depend on the variant. A #line keeps the source's line numbers.
+ * does not depend on the variant. A #line keeps the source's line numbers. A source that does not
+ * begin with these includes is compiled without, and so is one with a definition that a header of the
+ * toolkit names: the result must be that of the source as it is.
  */
 #ifndef AUTOTUNE_PRECOMPILER_H
 #define AUTOTUNE_PRECOMPILER_H

@@ -210,6 +210,8 @@ void variant_headers(const struct template *template, const struct bindings *par
 {
     const struct scope outer = {problem, NULL};
     const struct scope scope = {parameters, &outer};
+    if (template->source.followed_count < template->source.header_count)
+        return; /* the user's headers, which the toolkit's may include, could depend on parameters */
     for (size_t i = 0; i < template->precompiled_count; i++) {
         const struct precompiled_header *header = &template->precompiled[i];
         bool wanted = false;

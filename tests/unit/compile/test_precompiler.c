@@ -145,13 +145,38 @@ static void other_options_make_another_header(void **state)
     precompiler_release(&precompiler);
 }
 
+static void a_source_that_does_not_begin_with_the_header_is_compiled_as_it_is(void **state)
+{
+    static const char text[] = "#define SIZE 64\n#include <heavy.h>\n"
+                               "extern \"C\" __global__ void k(float *x) { *x = twice(*x); }\n";
+    const char *const options[] = {"-I.", "-DMODE=2", "-DBLOCK_SIZE=1"};
+    (void)state;
+    assert_int_equal(scratch_write("heavy.h", "#ifdef SIZE\n#define BY SIZE\n#else\n#define BY 1\n"
+                                              "#endif\n__device__ inline float twice(float x)\n"
+                                              "{ return BY * x; }\n"),
+                     0);
+    struct precompiler precompiler = any_size();
+    struct precompilation job = job_of(text, options, 3);
+    struct compilation plain;
+    struct compilation compilation = compile(&precompiler, &job);
+    assert_int_equal(nvrtc_compile(nvrtc, job.name, job.text, job.arch, job.options,
+                                   job.option_count, &plain, NULL),
+                     0);
+    assert_int_equal(compilation.cubin_bytes, plain.cubin_bytes);
+    assert_memory_equal(compilation.cubin, plain.cubin, plain.cubin_bytes);
+    assert_int_equal(precompiler.descriptor, -1);
+    compilation_release(&compilation);
+    compilation_release(&plain);
+    precompiler_release(&precompiler);
+}
+
 static void standard_headers_and_cpp_names_are_no_obstacle(void **state)
 {
     static const char text[] = "#include <type_traits>\n"
                                "template <typename T, int N> __global__ void __launch_bounds__(N)\n"
                                "k(T *x) { static_assert(std::is_integral_v<T>); *x = N; }\n";
     static const char *const wanted[] = {"type_traits"};
-    static const char *const definitions[] = {"-DSIZE=64", "-DSIZE=128"};
+    static const char *const definitions[] = {"-DTHREADS=64", "-DTHREADS=128"};
     char *header_option = standard_header_option("type_traits");
     int descriptor = -1;
     (void)state;
@@ -159,14 +184,14 @@ static void standard_headers_and_cpp_names_are_no_obstacle(void **state)
         skip();
     struct precompiler precompiler = any_size();
     for (size_t i = 0; i < 2; i++) {
-        const char *const options[] = {header_option, COMPILER_OPTION_ENTRY "k<int, SIZE>",
+        const char *const options[] = {header_option, COMPILER_OPTION_ENTRY "k<int, THREADS>",
                                        definitions[i]};
         struct precompilation job = job_of(text, options, 3);
         job.headers = wanted;
         struct compilation compilation = compile(&precompiler, &job);
         if (compilation.cubin == NULL)
             fail_msg("refused: %s", compilation.log);
-        const struct compiled_kernel *sized = compilation_kernel(&compilation, "k<int, SIZE>");
+        const struct compiled_kernel *sized = compilation_kernel(&compilation, "k<int, THREADS>");
         assert_non_null(sized);
         assert_int_equal(sized->max_threads_per_block, i == 0 ? 64 : 128);
         compilation_release(&compilation);
@@ -270,6 +295,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(definitions_come_after_the_header_and_options_before),
         SCRATCH_TEST(other_options_make_another_header),
+        SCRATCH_TEST(a_source_that_does_not_begin_with_the_header_is_compiled_as_it_is),
         SCRATCH_TEST(standard_headers_and_cpp_names_are_no_obstacle),
         SCRATCH_TEST(a_refusal_is_the_one_without),
         SCRATCH_TEST(a_warning_names_the_line_of_the_source),
