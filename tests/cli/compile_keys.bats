@@ -219,6 +219,26 @@ own_toolkit() {
     lacks err "nothing to do"
 }
 
+@test "a file counts in a folder whose name begins with that of the toolkit's headers, and so does nvJitLink" {
+    rm -rf cache
+    own_toolkit
+    mkdir -p toolkit/include-cccl cuda_cccl # as in NVIDIA's Python packages
+    mv toolkit/include/cuda toolkit/include-cccl
+    ln -s ../toolkit/include-cccl cuda_cccl/include
+    autotune --config sweep.ini
+    autotune --config sweep.ini
+    has err "nothing to do"
+    touch toolkit/include-cccl/new.h
+    autotune --config sweep.ini
+    exits 0
+    lacks err "nothing to do"
+    version=$(sed -n 's/^nvrtc = \([0-9]*\)\..*/\1/p' t.ini)
+    echo "a linker" >"toolkit/lib/libnvJitLink.so.$version"
+    autotune --config sweep.ini
+    exits 0
+    lacks err "nothing to do"
+}
+
 @test "another build of the same version of NVRTC measures again; results name the build" {
     rm -rf cache
     own_toolkit

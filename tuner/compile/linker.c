@@ -79,44 +79,47 @@ static bool is_13_0(void *library)
            minor == 0;
 }
 
-/* Opens FOLDER/libnvJitLink.so.MAJOR if that exists. */
-static bool open_in(struct linker *linker, const char *folder, const char *version)
-{
-    linker->path =
-        alloc_format("%s/libnvJitLink.so.%.*s", folder, (int)strcspn(version, "."), version);
-    bool usable = access(linker->path, F_OK) == 0 && !open_regular_refuses(linker->path);
-    linker->library = usable ? dlopen(linker->path, RTLD_NOW | RTLD_LOCAL) : NULL;
-    if (linker->library != NULL && bind_functions(linker, version))
-        return true;
-    free(linker->path);
-    linker->path = NULL;
-    return false;
-}
-
-int linker_open(struct linker **linker, const char *nvrtc_path, const char *version,
-                struct error *error)
+char *linker_find(const char *nvrtc_path, const char *version)
 {
     /* relative to NVRTC's folder: a toolkit, and NVIDIA's Python packages for CUDA 12 */
     static const char *const folders[] = {".", "../../nvjitlink/lib"};
-    struct linker opened = {0};
     char *folder = path_folder(nvrtc_path);
-    bool found = false;
-    *linker = NULL;
-    for (size_t i = 0; i < sizeof folders / sizeof *folders && !found; i++) {
-        char *place = alloc_format("%s/%s", folder, folders[i]);
-        found = open_in(&opened, place, version);
-        free(place);
+    char *path = NULL;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders && path == NULL; i++) {
+        path = alloc_format("%s/%s/libnvJitLink.so.%.*s", folder, folders[i],
+                            (int)strcspn(version, "."), version);
+        if (access(path, F_OK) != 0 || open_regular_refuses(path)) {
+            free(path);
+            path = NULL;
+        }
     }
-    int status = 0;
-    if (!found)
-        status = error_set(error, ERROR_DEVICE,
+    free(folder);
+    return path;
+}
+
+static int not_found(const char *nvrtc_path, const char *version, struct error *error)
+{
+    char *folder = path_folder(nvrtc_path);
+    int status = error_set(error, ERROR_DEVICE,
                            "a source of several files needs nvJitLink, and libnvJitLink.so.%.*s is "
                            "not in '%s', beside NVRTC; install the CUDA Toolkit's nvJitLink, or "
                            "#include the files in one source",
                            (int)strcspn(version, "."), version, folder);
     free(folder);
-    if (status != 0)
-        return status;
+    return status;
+}
+
+int linker_open(struct linker **linker, const char *nvrtc_path, const char *version,
+                struct error *error)
+{
+    struct linker opened = {.path = linker_find(nvrtc_path, version)};
+    *linker = NULL;
+    if (opened.path != NULL)
+        opened.library = dlopen(opened.path, RTLD_NOW | RTLD_LOCAL);
+    if (opened.library == NULL || !bind_functions(&opened, version)) {
+        free(opened.path);
+        return not_found(nvrtc_path, version, error);
+    }
     opened.counts_reserved = is_13_0(opened.library);
     *linker = alloc_zeroed(1, sizeof **linker);
     **linker = opened;

@@ -13,6 +13,9 @@
 
 struct linker;
 
+/* The path of the nvJitLink that belongs to that NVRTC, or NULL if there is none; free it. */
+char *linker_find(const char *nvrtc_path, const char *version);
+
 /* Opens the library that belongs to the NVRTC at `nvrtc_path`, of `version` ("13.0"). Returns 0, or
  * ERROR_DEVICE with the places where it looked. */
 int linker_open(struct linker **linker, const char *nvrtc_path, const char *version,

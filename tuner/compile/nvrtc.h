@@ -25,8 +25,8 @@ int nvrtc_open(struct nvrtc **nvrtc, const char *cache, struct error *error);
 void nvrtc_close(struct nvrtc *nvrtc);
 
 /* What decides which cubin a source becomes, for example "13.0.88+1a2b3c4d": the compiler's version, and
- * the beginning of a hash of NVRTC's own headers and of all files in the folders of the CUDA and CCCL
- * headers. */
+ * the beginning of a hash of NVRTC's own headers, of nvJitLink if it is there, and of all files in the
+ * folders of the CUDA and CCCL headers. */
 const char *nvrtc_build(const struct nvrtc *nvrtc);
 
 /* The path of the loaded library. */

@@ -7,6 +7,7 @@
 #include "base/path.h"
 #include "base/read_file.h"
 #include "base/write_file.h"
+#include "compile/linker.h"
 
 #include <fts.h>
 #include <link.h>
@@ -65,21 +66,26 @@ static void hash_tree(struct hash *hash, const char *root, bool contents)
     free(path);
 }
 
-/* Hashes what NVRTC reads: its own headers, and the toolkit's. */
+/* Hashes what NVRTC reads, its own headers and the toolkit's; and the linker, if there is one. */
 static void hash_files(const struct nvrtc *nvrtc, bool contents, char digits[HASH_BYTES])
 {
     struct hash *hash = hash_new();
     char *name = alloc_format(NVRTC_BUILTINS_FORMAT, nvrtc->version);
     char *builtins = path_beside(nvrtc->path, name);
+    char *linker = linker_find(nvrtc->path, nvrtc->version);
     if (!contents) {
         hash_add_text(hash, nvrtc->path);
         hash_tree(hash, nvrtc->path, false);
     }
     hash_tree(hash, builtins, contents);
+    if (linker != NULL)
+        hash_tree(hash, linker, contents);
     const char *last = NULL;
     for (size_t i = 0; i < nvrtc->include_options.count; i++) {
         const char *folder = nvrtc->include_options.items[i] + strlen("-I");
-        if (last != NULL && strncmp(folder, last, strlen(last)) == 0)
+        size_t length = last != NULL ? strlen(last) : 0;
+        if (last != NULL && strncmp(folder, last, length) == 0 &&
+            (folder[length] == '/' || folder[length] == '\0'))
             continue; /* CCCL within the toolkit's folder */
         last = folder;
         if (!contents)
@@ -87,6 +93,7 @@ static void hash_files(const struct nvrtc *nvrtc, bool contents, char digits[HAS
         hash_tree(hash, folder, contents);
     }
     hash_finish(hash, digits);
+    free(linker);
     free(builtins);
     free(name);
 }
