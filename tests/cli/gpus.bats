@@ -103,11 +103,13 @@ measures_again() {
     # its library's file says which it is, even without NVML
     settings+=(nvml=0)
     measures_again "13.1"
+    has err "tells only its CUDA version, 13.1" "--remeasure"
     mkdir driver
     cp "$BUILD_DIR/tests/standin/libcuda.so.1" driver/libcuda.so.580.142
     ln -s libcuda.so.580.142 driver/libcuda.so.1
     export LD_LIBRARY_PATH=$scratch/driver
     measures_again "13.1 (580.142)"
+    lacks err "CUDA version"
 }
 
 @test "a problem larger than the GPU's memory is refused before anything is compiled or launched" {

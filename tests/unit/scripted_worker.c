@@ -97,7 +97,7 @@ static json_t *greet_as_device(struct player *player)
     (void)snprintf(gpu.name, sizeof gpu.name, "Scripted GPU");
     (void)snprintf(gpu.uuid, sizeof gpu.uuid,
                    player->ordinal > 0 ? "GPU-scripted-%d" : "GPU-scripted", player->ordinal);
-    (void)snprintf(gpu.driver, sizeof gpu.driver, "13.0");
+    (void)snprintf(gpu.driver, sizeof gpu.driver, "13.0 (580.95.05)");
     return json_pack("{s:s, s:o}", "event", "ready", "gpu", gpu_to_json(&gpu));
 }
 

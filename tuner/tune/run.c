@@ -170,6 +170,11 @@ static int find_group(struct run *run, const struct fleet_gpu *gpu, struct run_g
     *group = &run->groups[run->group_count++];
     **group = (struct run_group){.run = run, .environment = run->environment};
     (*group)->environment.gpu = gpu->gpu;
+    if (strchr(gpu->gpu.driver, '(') == NULL && !run->options.quiet && !run->options.part)
+        notify(run,
+               "the driver of '%s' tells only its CUDA version, %s: after an update within that "
+               "version, use --remeasure; NVML (libnvidia-ml.so.1) would tell the release",
+               gpu->gpu.name, gpu->gpu.driver);
     return 0;
 }
 
