@@ -540,10 +540,11 @@ CUresult cuMemAllocHost(void **memory, size_t bytes)
 
 CUresult cuMemFreeHost(void *memory)
 {
-    BEGIN(cuMemFreeHost, NEED_CONTEXT);
-    CUresult waited = wait_for_all();
-    free(memory);
-    return waited;
+    CUresult result = begin(CALL_cuMemFreeHost, NEED_CONTEXT);
+    if (result == CUDA_SUCCESS)
+        result = wait_for_all();
+    free(memory); /* also in a broken context, or it would be a leak of the process that ends */
+    return result;
 }
 
 CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)

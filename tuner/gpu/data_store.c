@@ -156,10 +156,8 @@ static int fill_by_kernel(const struct making *making, struct data_item *item)
 {
     const struct data_store *store = making->store;
     const struct launch *kernel = store->template->buffers[item->member].fill.kernel;
-    struct helper_run run = {.launch = kernel,
-                             .what = "fill",
-                             .elements = item->buffer.length,
-                             .data = making->data};
+    struct helper_run run = {
+        .launch = kernel, .what = "fill", .elements = item->buffer.length, .data = making->data};
     making->data->buffers[item->member] = item->buffer;
     int status = device_buffer_poison(store->device, &item->buffer, making->error);
     if (status == 0)

@@ -62,10 +62,10 @@ static const char schema[] =
     " other_processes INTEGER," /* on the GPU, the most at once */
     " complete INTEGER NOT NULL,"
     " winner INTEGER REFERENCES variant (id),"
-    " gpus TEXT,"                       /* if several measured it: a JSON array */
+    " gpus TEXT,"                               /* if several measured it: a JSON array */
     " one_data_set INTEGER NOT NULL DEFAULT 0," /* no other could be drawn to verify on */
-    " refusal TEXT,"                    /* why the latest run left it out */
-    " turn INTEGER NOT NULL DEFAULT 0," /* the higher, the later it was tuned or imported */
+    " refusal TEXT,"                            /* why the latest run left it out */
+    " turn INTEGER NOT NULL DEFAULT 0,"         /* the higher, the later it was tuned or imported */
     " checksum INTEGER);"
     "CREATE INDEX study_subject ON study (kernel, gpu, problem);"
     "CREATE TABLE variant ("

@@ -14,7 +14,8 @@
     "description,"                                                                                 \
     " driver, nvrtc, autotune, host, date, command, gpu_details, points, rejected,"                \
     " empty_kernel_ns, empty_batch_ns, dropped_samples, throttled_samples, sm_clock_mhz,"          \
-    " other_processes, complete, winner, tool, rejected_estimated, gpus, refusal, one_data_set, turn)"
+    " other_processes, complete, winner, tool, rejected_estimated, gpus, refusal, one_data_set, "  \
+    "turn)"
 #define VARIANT_COLUMNS                                                                            \
     "id, study, parameters, outcome, reason, decided_by, limit_s, limit_mb, phase, gpu, "          \
     "screening_gpu,"                                                                               \
@@ -67,7 +68,7 @@
       " empty_kernel_ns = ?, winner = ?, dropped_samples = ?,"                                     \
       " throttled_samples = ?, sm_clock_mhz = ?, other_processes = ?, "                            \
       "empty_batch_ns = ?, gpus = ?, one_data_set = ?, autotune = ?, host = ?, date = ?,"          \
-      " command = ? WHERE id = ?")                                                                             \
+      " command = ? WHERE id = ?")                                                                 \
     X(DROP_STUDY, "DELETE FROM study WHERE id = ?")                                                \
     X(REOPEN_STUDY, "UPDATE study SET complete = 0, winner = NULL WHERE id = ?")                   \
     X(CLEAR_MARKS, "UPDATE variant SET finalist = 0, tied = 0, judged = 0, checksum = NULL"        \

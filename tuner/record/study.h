@@ -153,7 +153,6 @@ bool study_is_partial(const struct study *study);
 /* The number of results with `outcome`. */
 size_t study_count(const struct study *study, enum outcome outcome);
 
-
 /* The time of an empty kernel measured like this result: single or in batches. */
 double study_empty_ns(const struct study *study, const struct result *result);
 

@@ -134,5 +134,6 @@ void report_heading(FILE *stream, const struct study *const *group, size_t count
     print_conditions(stream, &study->conditions);
     print_gpus(stream, study);
     if (study->one_data_set)
-        fputs("verified on one data set: no fill is random, or an expected result is a file\n", stream);
+        fputs("verified on one data set: no fill is random, or an expected result is a file\n",
+              stream);
 }

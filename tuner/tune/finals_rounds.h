@@ -32,9 +32,9 @@ struct finals {
     double **rounds_ns;           /* what the contenders' samples point to */
     double **samples_ns;          /* raw */
     size_t *sample_counts;
-    int *runs;       /* of which a sample is the mean: as in the screening, or 1 for all */
-    bool *loaded;    /* in the present worker */
-    unsigned losses; /* of workers, when `loaded` was true */
+    int *runs;                /* of which a sample is the mean: as in the screening, or 1 for all */
+    bool *loaded;             /* in the present worker */
+    unsigned losses;          /* of workers, when `loaded` was true */
     unsigned verified_losses; /* of the worker, when all were verified on both data sets */
     size_t count;
     uint64_t random, random_checks; /* for the order of turns, and where results are checked */
