@@ -218,6 +218,20 @@ launches() {
     has err "not for this problem"
 }
 
+@test "where the constraints leave one configuration, the cover has it, though it is slower elsewhere" {
+    range 2^13..2^14
+    sed -i 's/^num_load = .*/num_load = 1/' sweep.ini
+    echo "constraint = block_size == 512 or n < 10000" >>sweep.ini
+    autotune cover --config sweep.ini --quiet
+    exits 0
+    for n in 9000 12000; do
+        autotune explain --kernel scale --n $n --factor 1.5
+        exits 0
+        has out "in the range of a cover"
+        equal "$(awk '$1 == "block_size" { print $2 }' out)" "$((n < 10000 ? 256 : 512))"
+    done
+}
+
 @test "a cover has as many configurations as the tuned INI has room for" {
     range 2^13..2^17
     printf 'constraint = %s\n' "n % 1024 == 0 or num_load < 4" "n % 1024 != 1024 or num_load > 1" \

@@ -326,7 +326,7 @@ static double least_loss(const struct cover_session *session, const struct cover
 {
     double least = LOSS_FAILED;
     for (size_t i = 0; i < option->count; i++)
-        least = fmin(least, losses_of(&session->losses, option->chosen[i], size));
+        least = fmin(least, losses_alone(&session->losses, option->chosen[i], size));
     return least;
 }
 

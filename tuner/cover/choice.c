@@ -15,7 +15,7 @@ struct loss choice_loss(const struct losses *losses, const size_t *chosen, size_
     for (size_t size = 0; size < losses->sizes; size++) {
         double least = LOSS_FAILED;
         for (size_t i = 0; i < count; i++)
-            least = fmin(least, losses_of(losses, chosen[i], size));
+            least = fmin(least, losses_alone(losses, chosen[i], size));
         loss_add(&loss, losses->weights[size], least);
     }
     return loss;
@@ -29,7 +29,7 @@ static void lose_without(const struct losses *losses, const size_t *chosen, size
         least[size] = LOSS_FAILED;
         for (size_t i = 0; i < count; i++)
             if (i != place)
-                least[size] = fmin(least[size], losses_of(losses, chosen[i], size));
+                least[size] = fmin(least[size], losses_alone(losses, chosen[i], size));
     }
 }
 
@@ -43,7 +43,7 @@ static double fill_place(const struct losses *losses, size_t *chosen, size_t cou
     for (size_t i = 0; i < losses->configurations; i++) {
         struct loss loss = {0};
         for (size_t size = 0; size < losses->sizes; size++)
-            loss_add(&loss, losses->weights[size], fmin(least[size], losses_of(losses, i, size)));
+            loss_add(&loss, losses->weights[size], fmin(least[size], losses_alone(losses, i, size)));
         if (loss_objective(loss) < best - rounding) {
             best = loss_objective(loss);
             chosen[place] = i;

@@ -362,12 +362,27 @@ static void set_estimates(const struct cover *cover, const struct losses *losses
                 time_model_estimate(&option->models[i], basis, size);
 }
 
-/* Drops the configurations that the rule never chooses. */
+/* Whether a configuration of the option is needed where others are ruled out: of the first `kept` and those
+ * behind it, none is allowed there. */
+static bool is_needed(const struct cover_option *option, const struct losses *losses, size_t index,
+                      size_t kept)
+{
+    bool needed = false;
+    for (size_t size = 0; size < losses->sizes && !needed; size++) {
+        needed = losses_alone(losses, option->chosen[index], size) < LOSS_FAILED;
+        for (size_t i = 0; i < option->count; i++)
+            if (i < kept || i > index)
+                needed = needed && losses_alone(losses, option->chosen[i], size) >= LOSS_FAILED;
+    }
+    return needed;
+}
+
+/* Drops the configurations that the rule never chooses, but for those that are passed on to. */
 static void drop_unused(struct cover_option *option, const struct losses *losses)
 {
     size_t count = 0;
     for (size_t i = 0; i < option->count; i++) {
-        bool used = false;
+        bool used = is_needed(option, losses, i, count);
         for (size_t j = 0; j < option->rule.count; j++) {
             struct rule_line *line = &option->rule.lines[j];
             used = used || line->configuration == i;

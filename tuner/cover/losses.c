@@ -55,13 +55,16 @@ void losses_init(struct losses *losses, const double *times_ns, size_t configura
     *losses = (struct losses){.configurations = configurations,
                               .sizes = sizes,
                               .values = alloc_zeroed(configurations * sizes, sizeof(double)),
+                              .ruled_out = alloc_zeroed(configurations * sizes, sizeof(bool)),
                               .weights = alloc_zeroed(sizes, sizeof(double))};
     for (size_t size = 0; size < sizes; size++) {
         double best = best_ns(times_ns, configurations, sizes, size);
         double worst = worst_ns(times_ns, configurations, sizes, size);
-        for (size_t i = 0; i < configurations; i++)
-            losses->values[i * sizes + size] =
-                loss_of_time(times_ns[i * sizes + size], best, worst);
+        for (size_t i = 0; i < configurations; i++) {
+            double time_ns = times_ns[i * sizes + size];
+            losses->values[i * sizes + size] = loss_of_time(time_ns, best, worst);
+            losses->ruled_out[i * sizes + size] = best > 0 && time_ns <= TIME_RULED_OUT;
+        }
         losses->weights[size] = weights != NULL ? weights[size] : 1;
     }
     normalise(losses->weights, sizes);
@@ -70,6 +73,7 @@ void losses_init(struct losses *losses, const double *times_ns, size_t configura
 void losses_release(struct losses *losses)
 {
     free(losses->values);
+    free(losses->ruled_out);
     free(losses->weights);
     *losses = (struct losses){0};
 }
@@ -77,6 +81,13 @@ void losses_release(struct losses *losses)
 double losses_of(const struct losses *losses, size_t configuration, size_t size)
 {
     return losses->values[configuration * losses->sizes + size];
+}
+
+double losses_alone(const struct losses *losses, size_t configuration, size_t size)
+{
+    return losses->ruled_out[configuration * losses->sizes + size]
+               ? LOSS_FAILED
+               : losses_of(losses, configuration, size);
 }
 
 void losses_select(struct losses *selected, const struct losses *losses, const size_t *chosen,
@@ -89,12 +100,16 @@ void losses_select(struct losses *selected, const struct losses *losses, const s
     *selected = (struct losses){.configurations = count,
                                 .sizes = sizes,
                                 .values = alloc_zeroed(count * sizes, sizeof(double)),
+                                .ruled_out = alloc_zeroed(count * sizes, sizeof(bool)),
                                 .weights = alloc_zeroed(sizes, sizeof(double))};
     for (size_t from = 0; from < losses->sizes; from++) {
         if (!kept[from])
             continue;
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
             selected->values[i * sizes + to] = losses_of(losses, chosen[i], from);
+            selected->ruled_out[i * sizes + to] =
+                losses->ruled_out[chosen[i] * losses->sizes + from];
+        }
         selected->weights[to++] = losses->weights[from];
     }
     normalise(selected->weights, sizes);

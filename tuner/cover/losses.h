@@ -24,6 +24,7 @@ struct losses {
     size_t configurations;
     size_t sizes;
     double *values;  /* [configuration * sizes + size] */
+    bool *ruled_out; /* the same */
     double *weights; /* of the sizes */
 };
 
@@ -38,6 +39,9 @@ void losses_init(struct losses *losses, const double *times_ns, size_t configura
 void losses_release(struct losses *losses);
 
 double losses_of(const struct losses *losses, size_t configuration, size_t size);
+
+/* The same where there may be no other that is allowed: what is ruled out has failed. */
+double losses_alone(const struct losses *losses, size_t configuration, size_t size);
 
 /* A copy with the configurations that `chosen` names, in that order, and the sizes with
  * `kept[size]`. */
