@@ -140,9 +140,38 @@ static void add_refuted(struct cover_session *session, const struct study *study
     }
 }
 
-/* Adds what runs as a refuted configuration does at a size of the range: it may be the one of the two that
- * was not tried where the other failed. */
-static void add_twins(struct cover_session *session, const struct study *study)
+/* Whether one variant was run and is right in this study, and the other failed there. */
+static bool is_cleared_by(const struct study *study, const struct bindings *right,
+                          const struct bindings *failed)
+{
+    bool measured = false;
+    bool refuted = false;
+    for (size_t i = 0; i < study->result_count; i++) {
+        const struct result *result = &study->results[i];
+        measured = measured || (result->outcome == OUTCOME_MEASURED &&
+                                bindings_equal(&result->parameters, right));
+        refuted =
+            refuted || (result_is_refuted(result) && bindings_equal(&result->parameters, failed));
+    }
+    return measured && refuted;
+}
+
+static bool is_cleared(const struct cover_session *session, const struct run *run,
+                       const struct bindings *right, const struct bindings *failed)
+{
+    for (size_t i = 0; i < session->sizes.count; i++)
+        if (is_cleared_by(&session->tuned[i], right, failed))
+            return true;
+    for (size_t i = 0; i < run->job_count; i++)
+        if (is_cleared_by(&run->jobs[i].study, right, failed))
+            return true;
+    return false;
+}
+
+/* Adds what runs as a refuted configuration does at a size of the range, unless it was run where that one
+ * failed: it may be the one of the two that was not tried there. */
+static void add_twins(struct cover_session *session, const struct run *run,
+                      const struct study *study)
 {
     if (study_count(study, OUTCOME_DUPLICATE) == 0)
         return;
@@ -151,7 +180,8 @@ static void add_twins(struct cover_session *session, const struct study *study)
         if (own->run_hash[0] == '\0' || !nominees_has(&session->refuted, &own->parameters))
             continue;
         for (size_t j = 0; j < study->result_count; j++)
-            if (strcmp(own->run_hash, study->results[j].run_hash) == 0) {
+            if (strcmp(own->run_hash, study->results[j].run_hash) == 0 &&
+                !is_cleared(session, run, &study->results[j].parameters, &own->parameters)) {
                 char *twin = bindings_text(&own->parameters);
                 note_refuted(session, &study->results[j].parameters,
                              alloc_format("runs the same code as %s", twin));
@@ -246,12 +276,14 @@ static int run(struct cover_session *session, const struct run_options *options,
     struct run run;
     run_init(&run, options);
     int status = run_sweep(&run, sweep, error);
+    int found =
+        find_refuted(session, &run, status == 0 ? error : NULL); /* of an interrupted run, too */
     if (status == 0)
-        status = find_refuted(session, &run, error);
+        status = found;
     for (size_t i = 0; i < session->sizes.count; i++)
-        add_twins(session, &session->tuned[i]);
+        add_twins(session, &run, &session->tuned[i]);
     for (size_t i = 0; i < run.job_count; i++)
-        add_twins(session, &run.jobs[i].study);
+        add_twins(session, &run, &run.jobs[i].study);
     if (status == 0)
         note_refusals(session, &run);
     for (size_t i = 0; i < run.job_count && status == 0; i++)

@@ -43,7 +43,8 @@ static double fill_place(const struct losses *losses, size_t *chosen, size_t cou
     for (size_t i = 0; i < losses->configurations; i++) {
         struct loss loss = {0};
         for (size_t size = 0; size < losses->sizes; size++)
-            loss_add(&loss, losses->weights[size], fmin(least[size], losses_alone(losses, i, size)));
+            loss_add(&loss, losses->weights[size],
+                     fmin(least[size], losses_alone(losses, i, size)));
         if (loss_objective(loss) < best - rounding) {
             best = loss_objective(loss);
             chosen[place] = i;

@@ -109,7 +109,8 @@
       " screening_ns = CASE excluded.phase WHEN 'screening' THEN excluded.screening_ns"            \
       " ELSE screening_ns END, finals_ns = excluded.finals_ns, checksum = NULL")                   \
     X(KEEP_FAILURE, "UPDATE variant SET decided_by = ?, judged = 1, checksum = NULL"               \
-                    " WHERE study = ? AND parameters = ? AND outcome IN (" FAILURES ")")           \
+                    " WHERE study = ? AND parameters = ? AND outcome IN (" FAILURES ")"            \
+                    " AND NOT (ifnull(limit_s, 0) > 0 AND limit_s <= 1e-9)")                       \
     X(GET_VARIANTS, "SELECT " RESULT_COLUMNS " FROM variant"                                       \
                     " WHERE study = ? AND judged >= ? ORDER BY id")                                \
     X(GET_FAILURES,                                                                                \
