@@ -179,3 +179,65 @@ END
     autotune --config sweep.ini --results drawn --tuned drawn.ini
     fails grep "verified on one data set" out
 }
+
+@test "what is read from an output that was not written is neither always small, nor large, nor not a number" {
+    local cache
+    templates=$scratch/templates
+    cp -r "$sweeps/templates" templates
+    for cache in cold warm; do
+        sed -i "/^cache = /d;s/^\[kernel\]/&\ncache = $cache/" templates/larger.ini
+        for base_ns in 3000 40000; do
+            stand_in noise=0.002 base_ns=$base_ns time.larger_kept=1000 time.larger_lower=1000
+            printf '%s\n' "[sweep]" "templates = templates" "[larger]" "mode = good, kept, lower" >sweep.ini
+            autotune --config sweep.ini --format csv --remeasure
+            exits 0
+            is good measured
+            is kept wrong_result
+            is lower wrong_result
+        done
+    done
+    for mode in kept lower; do
+        autotune run --template templates/larger.ini --set "mode=$mode"
+        exits 1
+        has out wrong_result
+    done
+}
+
+@test "a reference that refuses other random numbers makes no variant invalid, and the report says so" {
+    templates=$scratch/templates
+    cp -r "$sweeps/templates" templates
+    sed -i 's/^reference = larger_reference/reference = larger_odd_reference/;0,/^fill = integers.*/s//fill = integers(-1000, 1000, SEED)/' \
+        templates/larger.ini
+    for seed in 1 2 3 4 5 6 7 8 9 10; do
+        sed -i "s/integers(-1000, 1000, [A-Z0-9]*)/integers(-1000, 1000, $seed)/" templates/larger.ini
+        stand_in noise=0.002 base_ns=40000
+        printf '%s\n' "[sweep]" "templates = templates" "[larger]" "block_size = 128, 256" >sweep.ini
+        autotune --config sweep.ini
+        grep -q "with other random numbers" err && break
+    done
+    exits 0
+    has err "larger.ini: the finalists are verified on one data set, because with other random numbers: " "wrote nothing"
+    autotune report --format csv
+    equal "$(count outcome measured)" 2
+    autotune report
+    has out "verified on one data set"
+    autotune run --template templates/larger.ini
+    exits 0
+}
+
+@test "workers that are lost again and again end the run, and a slow reference does not make deadlines longer" {
+    fast_fakes "fault=cuLaunchKernel:300:kill"
+    sweep "block_size = 64, 128, 256, 512" "mode = good, module"
+    code=0
+    timeout 60 "$AUTOTUNE" --config sweep.ini >out 2>err || code=$?
+    [ "$code" -ne 124 ]
+    stand_in base_ns=3000 noise=0.002
+    printf '%s\n' "[sweep]" "templates = $sweeps/templates" "launch_timeout_s = 0.5" "[larger]" "mode = good, hang" >sweep.ini
+    sed 's/^reference = larger_reference/reference = larger_slow_reference/' "$sweeps/templates/larger.ini" >larger.ini
+    cp "$sweeps/templates/larger.cu" .
+    sed -i "s|^templates = .*|templates = .|" sweep.ini
+    timeout 60 "$AUTOTUNE" --config sweep.ini --format csv >out 2>err || code=$?
+    [ "$code" -ne 124 ]
+    is hang timeout
+    is good measured
+}

@@ -207,6 +207,10 @@ namespace repeat
 {
 #include "templates/repeat.cu"
 }
+namespace larger
+{
+#include "templates/larger.cu"
+}
 namespace march
 {
 #include "templates/march.cu"
@@ -426,6 +430,14 @@ const struct kernel kernels[] = {
     KERNEL(repeat, repeat_alike),
     KERNEL(repeat, repeat_ticket),
     KERNEL(repeat, repeat_reference),
+    KERNEL(larger, larger_good),
+    KERNEL(larger, larger_kept),
+    KERNEL(larger, larger_lower),
+    KERNEL(larger, larger_hang),
+    KERNEL(larger, larger_reference),
+    KERNEL(larger, larger_slow_reference),
+    KERNEL(larger, larger_odd_reference),
+    KERNEL(larger, larger_most),
     KERNEL(march, march_run),
     KERNEL(march, march_fixed),
     KERNEL(march, march_fault),

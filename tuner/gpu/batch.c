@@ -272,7 +272,7 @@ static int make(const struct batches *batches, const struct device_variant *vari
 
 /* Runs once without capturing: a function's first launch may do work that the driver refuses to do
  * in a capture. */
-static int run_first(struct device_problem *problem, const struct device_variant *variant,
+static int run_first(struct device_problem *problem, struct device_variant *variant,
                      struct error *error)
 {
     if (variant == NULL)
@@ -285,7 +285,7 @@ static int run_first(struct device_problem *problem, const struct device_variant
  * if the driver refuses to launch it (out of memory), and then runs once without it: nothing may be left
  * poisoned that is checked next. */
 static int run_graph(const struct batches *batches, struct batch *batch,
-                     const struct device_variant *variant, struct error *error)
+                     struct device_variant *variant, struct error *error)
 {
     struct device_context *device = batches->problem->device;
     int status = batch_reset(batches, batch, variant, error);
@@ -338,7 +338,7 @@ int batch_run(const struct batches *batches, const struct batch *batch, struct e
 
 /* Of the copies: the same as device_variant_reset() of one run. */
 static int reset_copies(const struct batches *batches, const struct batch *batch,
-                        const struct device_variant *variant, size_t index, struct error *error)
+                        struct device_variant *variant, size_t index, struct error *error)
 {
     struct device_problem *problem = batches->problem;
     struct device_context *device = problem->device;
@@ -352,13 +352,14 @@ static int reset_copies(const struct batches *batches, const struct batch *batch
     if (buffer->access == ACCESS_READ_WRITE)
         return fill_copies(device, &problem->data.pristine[index], copies, error);
     if (buffer->access == ACCESS_WRITE || buffer_is_work(buffer))
-        return CUDA(device, cuMemsetD8Async, copies->data, element_poison(own->type), copies->bytes,
+        return CUDA(device, cuMemsetD8Async, copies->data,
+                    device_variant_poison(variant, index, own->type), copies->bytes,
                     device->stream);
     return 0;
 }
 
 int batch_reset(const struct batches *batches, const struct batch *batch,
-                const struct device_variant *variant, struct error *error)
+                struct device_variant *variant, struct error *error)
 {
     int status = variant != NULL ? device_variant_reset(variant, batches->problem, error) : 0;
     for (size_t i = 0; i < batches->problem->template.buffer_count && status == 0; i++)

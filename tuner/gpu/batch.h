@@ -69,7 +69,7 @@ int batch_run(const struct batches *batches, const struct batch *batch, struct e
 /* Queues what must precede a batch: device_variant_reset() for each of its runs; `variant` is NULL
  * for an empty kernel. */
 int batch_reset(const struct batches *batches, const struct batch *batch,
-                const struct device_variant *variant, struct error *error);
+                struct device_variant *variant, struct error *error);
 
 /* About how many driver calls that makes. */
 size_t batch_reset_calls(const struct batches *batches);

@@ -72,7 +72,8 @@ static int sum_item(const struct making *making, struct data_item *item)
     uint64_t sums[SUMS + 1];
     int status = clear_sums(making);
     if (status == 0)
-        status = inspect_sums(store->device, &item->buffer, store->sums, making->error);
+        status = inspect_sums(store->device, &item->buffer, element_poison(item->buffer.type),
+                              store->sums, making->error);
     if (status == 0 && constant != NULL)
         status = inspect_fingerprint(store->device, constant, store->sums + SUMS * sizeof *sums,
                                      making->error);
@@ -159,7 +160,8 @@ static int fill_by_kernel(const struct making *making, struct data_item *item)
     struct helper_run run = {
         .launch = kernel, .what = "fill", .elements = item->buffer.length, .data = making->data};
     making->data->buffers[item->member] = item->buffer;
-    int status = device_buffer_poison(store->device, &item->buffer, making->error);
+    int status = device_buffer_poison(store->device, &item->buffer,
+                                      element_poison(item->buffer.type), making->error);
     if (status == 0)
         status = run_helper(making, &run, &item->buffer);
     if (status == 0)
@@ -248,7 +250,8 @@ static int compute_expectation(const struct making *making, struct data_item *it
                              .reference = &item->buffer};
     int status = 0;
     if (expectation->kind == EXPECT_REFERENCE)
-        status = device_buffer_poison(store->device, &item->buffer, making->error);
+        status = device_buffer_poison(store->device, &item->buffer,
+                                      element_poison(item->buffer.type), making->error);
     if (status == 0)
         status = expectation->kind == EXPECT_REFERENCE
                      ? run_helper(making, &run, &item->buffer)

@@ -128,7 +128,7 @@ int device_buffer_fill(struct device_context *device, const struct device_buffer
 {
     struct fill_numbers numbers;
     if (fill->kind == FILL_NONE)
-        return device_buffer_poison(device, buffer, error);
+        return device_buffer_poison(device, buffer, element_poison(buffer->type), error);
     if (fill->kind == FILL_FILE)
         return fill_from_file(device, buffer, fill, error);
     int status = fill_read_numbers(fill, buffer->type, data_set, scope, &numbers, error);
@@ -177,12 +177,11 @@ int device_buffer_clear_border(struct device_context *device, const struct devic
 }
 
 int device_buffer_poison(struct device_context *device, const struct device_buffer *buffer,
-                         struct error *error)
+                         unsigned char poison, struct error *error)
 {
     if (buffer->bytes == 0)
         return 0;
-    return CUDA(device, cuMemsetD8Async, buffer->data, element_poison(buffer->type), buffer->bytes,
-                device->stream);
+    return CUDA(device, cuMemsetD8Async, buffer->data, poison, buffer->bytes, device->stream);
 }
 
 int device_buffer_move(struct device_context *device, struct device_buffer *buffer,

@@ -73,9 +73,9 @@ int device_buffer_fill(struct device_context *device, const struct device_buffer
                        const struct fill *fill, uint64_t data_set, const struct scope *scope,
                        struct error *error);
 
-/* Sets every byte to element_poison(). */
+/* Sets every byte to `poison`. */
 int device_buffer_poison(struct device_context *device, const struct device_buffer *buffer,
-                         struct error *error);
+                         unsigned char poison, struct error *error);
 
 /* How many bytes are allocated for it, guards included. */
 uint64_t device_buffer_total(const struct device_buffer *buffer);

@@ -52,6 +52,7 @@ int device_data_poison(const struct device_data *data, struct device_context *de
     int status = 0;
     for (size_t i = 0; i < data->template->buffer_count && status == 0; i++)
         if (data->template->buffers[i].access == ACCESS_WRITE && data->buffers[i].base != 0)
-            status = device_buffer_poison(device, &data->buffers[i], error);
+            status = device_buffer_poison(device, &data->buffers[i],
+                                          element_poison(data->buffers[i].type), error);
     return status;
 }

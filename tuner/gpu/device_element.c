@@ -22,12 +22,12 @@ void device_element_text(struct device_context *device, const struct device_buff
 }
 
 bool device_element_is_poison(struct device_context *device, const struct device_buffer *buffer,
-                              uint64_t index)
+                              unsigned char poison, uint64_t index)
 {
     unsigned char bytes[8];
     size_t size = element_bytes(buffer->type);
     bool same = size >= ELEMENT_POISON_BYTES && fetch(device, buffer, index, bytes);
     for (size_t i = 0; i < size && same; i++)
-        same = bytes[i] == element_poison(buffer->type);
+        same = bytes[i] == poison;
     return same;
 }

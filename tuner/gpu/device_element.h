@@ -16,6 +16,6 @@ void device_element_text(struct device_context *device, const struct device_buff
 /* Whether the element is still the poison; never true for a type smaller than
  * ELEMENT_POISON_BYTES. */
 bool device_element_is_poison(struct device_context *device, const struct device_buffer *buffer,
-                              uint64_t index);
+                              unsigned char poison, uint64_t index);
 
 #endif

@@ -279,9 +279,16 @@ extern "C" __global__ void autotune_border(void *buffer, u64 count, int bytes, i
     }
 }
 
+/* An element whose bytes are all `byte`. */
+__device__ static u64 pattern_of(int byte, int bytes)
+{
+    u64 pattern = 0x0101010101010101ull * (u64)byte;
+    return bytes == 8 ? pattern : pattern & ((1ull << 8 * bytes) - 1);
+}
+
 /*
  * Compares `count` elements of `out` with those of `reference`; their types are `type` and
- * `reference_type`. Both buffers were filled with the byte `poison` before they were computed. An
+ * `reference_type`. They were filled with the bytes `poison` and `reference_poison` before they were computed. An
  * element that the reference left poisoned must be poisoned in `out` as well. With `exact`, an
  * element is what the reference is when rounded to its type; otherwise it differs by at most
  * `absolute` + `relative` * |reference|, and infinities are equal only to themselves. NaN is equal to
@@ -290,20 +297,19 @@ extern "C" __global__ void autotune_border(void *buffer, u64 count, int bytes, i
 extern "C" __global__ void autotune_compare(const void *out, int type, const void *reference,
                                             int reference_type, u64 count, int exact,
                                             double absolute, double relative, int nan_equal,
-                                            int poison, struct comparison *result)
+                                            int poison, int reference_poison,
+                                            struct comparison *result)
 {
     int bytes = element_bytes(type);
     int reference_bytes = element_bytes(reference_type);
-    u64 pattern = 0x0101010101010101ull * (u64)poison;
-    u64 out_poison = bytes == 8 ? pattern : pattern & ((1ull << 8 * bytes) - 1);
-    u64 reference_poison =
-        reference_bytes == 8 ? pattern : pattern & ((1ull << 8 * reference_bytes) - 1);
+    u64 out_poison = pattern_of(poison, bytes);
+    u64 left_poison = pattern_of(reference_poison, reference_bytes);
     GRID_STRIDE(i, count)
     {
         u64 out_bits = element_bits(out, i, bytes);
         u64 reference_bits = element_bits(reference, i, reference_bytes);
         bool left_out = out_bits == out_poison;
-        bool left_reference = reference_bits == reference_poison;
+        bool left_reference = reference_bits == left_poison;
         bool same;
         if (left_out && left_reference) {
             same = true;
@@ -336,9 +342,7 @@ extern "C" __global__ void autotune_compare(const void *out, int type, const voi
 extern "C" __global__ void autotune_checksum(const void *buffer, int bytes, u64 count, int poison,
                                              u64 *sums)
 {
-    u64 pattern = 0x0101010101010101ull * (u64)poison;
-    if (bytes < 8)
-        pattern &= (1ull << 8 * bytes) - 1;
+    u64 pattern = pattern_of(poison, bytes);
     u64 unordered = 0, poisoned = 0, places = 0;
     GRID_STRIDE(i, count)
     {

@@ -118,12 +118,14 @@ static int do_verify(struct device_session *session, const json_t *request, stru
 {
     struct device_variant *variant;
     int64_t runs = json_integer_value(json_object_get(request, "runs"));
-    int64_t start = clock_ns();
     int status = need_variant(session, request, &variant, error);
     if (status == 0)
         draw_data(session, request);
     if (status == 0)
         status = trial_prepare(session, variant, 0, is_careful(request), answer, error);
+    if (answer->outcome == OUTCOME_INVALID) /* no such data can be made; the usual ones can */
+        data_store_draw(&session->problem.store, 0);
+    int64_t start = clock_ns();
     for (int64_t i = 0; (i < runs || i == 0) && status == 0 && answer->outcome == OUTCOME_MEASURED;
          i++)
         status = trial_verify(session, variant, NULL, i + 1 >= runs, NULL, answer, error);

@@ -25,24 +25,39 @@ int device_variant_pull(const struct device_variant *variant, struct device_prob
                                error);
 }
 
-static int poison_work(const struct device_variant *variant, struct device_problem *problem,
-                       struct error *error)
+unsigned char device_variant_poison(const struct device_variant *variant, size_t index,
+                                    enum element_type type)
 {
-    int status = 0;
-    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
-        if (buffer_is_work(&problem->template.buffers[i]))
-            status = device_buffer_poison(problem->device, &variant->scratch[i], error);
-    return status;
+    const struct template *template = variant->data.template;
+    for (size_t i = 0; i < template->expectation_count; i++)
+        if (template->expectations[i].buffer == index &&
+            template->expectations[i].compare == COMPARE_UNORDERED)
+            return element_poison(
+                type); /* the sums of what was not written are those of the reference */
+    return element_poison_of_run(type, variant->resets);
 }
 
-int device_variant_reset(const struct device_variant *variant, struct device_problem *problem,
+static int poison(const struct device_variant *variant, struct device_problem *problem,
+                  size_t index, struct error *error)
+{
+    bool output = problem->template.buffers[index].access == ACCESS_WRITE;
+    const struct device_buffer *buffer =
+        output ? &variant->data.buffers[index] : &variant->scratch[index];
+    return buffer->base == 0
+               ? 0
+               : device_buffer_poison(problem->device, buffer,
+                                      device_variant_poison(variant, index, buffer->type), error);
+}
+
+int device_variant_reset(struct device_variant *variant, struct device_problem *problem,
                          struct error *error)
 {
     int status = device_data_restore(&variant->data, problem->device, error);
-    if (status == 0)
-        status = device_data_poison(&variant->data, problem->device, error);
-    if (status == 0)
-        status = poison_work(variant, problem, error);
+    variant->resets++;
+    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
+        if (problem->template.buffers[i].access == ACCESS_WRITE ||
+            buffer_is_work(&problem->template.buffers[i]))
+            status = poison(variant, problem, i, error);
     if (status == 0)
         status = device_symbols_push(&variant->copies[variant->copy], symbols_of(variant, problem),
                                      error);

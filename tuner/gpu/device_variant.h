@@ -28,6 +28,7 @@ struct device_variant {
     struct data_places *places;    /* of the scratch buffers */
     struct bindings parameters;
     uint64_t refills;    /* data_store.refills when its variables were filled */
+    unsigned resets;     /* of its buffers: they decide the poison */
     struct batch *batch; /* see batch.h; freed by whoever made it; NULL: none */
 };
 
@@ -76,10 +77,14 @@ int device_variant_run(const struct device_variant *variant, struct device_probl
 /*
  * Queues what must precede every run, timed or not: restores read_write buffers to their initial
  * contents, poisons outputs, so that no run finds an earlier one's results there, and poisons the
- * scratch buffers that are work space.
+ * scratch buffers that are work space. The poison changes from run to run (element.h).
  */
-int device_variant_reset(const struct device_variant *variant, struct device_problem *problem,
+int device_variant_reset(struct device_variant *variant, struct device_problem *problem,
                          struct error *error);
+
+/* The byte that buffer `index`, an output or work space of this type, was last poisoned with. */
+unsigned char device_variant_poison(const struct device_variant *variant, size_t index,
+                                    enum element_type type);
 
 /* About how many driver calls that makes. */
 size_t device_variant_reset_calls(const struct device_problem *problem);

@@ -13,7 +13,8 @@ static void describe(struct device_problem *problem, const struct device_variant
     *difference = (struct difference){.buffer = buffer, .index = index};
     device_element_text(problem->device, &variant->data.expected[expectation], index, out->type,
                         difference->expected);
-    if (device_element_is_poison(problem->device, out, index))
+    if (device_element_is_poison(problem->device, out,
+                                 device_variant_poison(variant, buffer, out->type), index))
         (void)snprintf(difference->got, sizeof difference->got, "not written");
     else
         device_element_text(problem->device, out, index, out->type, difference->got);

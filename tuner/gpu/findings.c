@@ -111,10 +111,12 @@ int findings_compare(struct device_problem *problem, const struct device_variant
     int reference_type = (int)reference->type;
     int exact = expectation->compare == COMPARE_EXACT;
     int nan_equal = expectation->nan_equal;
-    int poison = element_poison(out->type);
+    int poison = device_variant_poison(variant, expectation->buffer, out->type);
+    int reference_poison = element_poison(reference->type);
     unsigned long long count = out->length - first;
-    void *arguments[] = {&out_data, &type,     &reference_data, &reference_type, &count, &exact,
-                         &absolute, &relative, &nan_equal,      &poison,         &result};
+    void *arguments[] = {&out_data,  &type,   &reference_data,   &reference_type,
+                         &count,     &exact,  &absolute,         &relative,
+                         &nan_equal, &poison, &reference_poison, &result};
     return device_launch_support(problem->device, SUPPORT_compare, count, arguments, error);
 }
 
@@ -126,6 +128,7 @@ static int queue_expectation(struct device_problem *problem, const struct device
         return 0;
     return expectation->compare == COMPARE_UNORDERED
                ? inspect_sums(problem->device, &variant->data.buffers[expectation->buffer],
+                              element_poison(variant->data.buffers[expectation->buffer].type),
                               slot_pointer(problem, expectation_slot(index)), error)
                : findings_compare(problem, variant, index, 0, error);
 }
@@ -182,8 +185,8 @@ int findings_queue_constants(struct device_problem *problem, const struct device
     const struct device_buffer rest = device_arena_rest(&problem->arena);
     int status = 0;
     if (rest.base != 0)
-        status =
-            inspect_sums(problem->device, &rest, slot_pointer(problem, arena_slot(problem)), error);
+        status = inspect_sums(problem->device, &rest, element_poison(rest.type),
+                              slot_pointer(problem, arena_slot(problem)), error);
     for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
         status = queue_buffer(problem, variant, batches, i, error);
     for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
@@ -213,8 +216,10 @@ static int run_verifier(struct device_problem *problem, struct device_variant *v
                              .wrong = &wrong};
     if (verifier->expectation < problem->template.expectation_count)
         run.reference = &variant->data.expected[verifier->expectation];
-    int status =
-        inspect_sums(problem->device, &variant->data.buffers[verifier->buffer], sums, error);
+    int status = inspect_sums(problem->device, &variant->data.buffers[verifier->buffer],
+                              device_variant_poison(variant, verifier->buffer,
+                                                    variant->data.buffers[verifier->buffer].type),
+                              sums, error);
     return status != 0 ? status : helper_code_run(&problem->helpers, &run, &scope, error);
 }
 

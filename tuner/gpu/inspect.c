@@ -1,13 +1,13 @@
 #include "gpu/inspect.h"
 
 int inspect_sums(struct device_context *device, const struct device_buffer *buffer,
-                 CUdeviceptr sums, struct error *error)
+                 unsigned char poison, CUdeviceptr sums, struct error *error)
 {
     CUdeviceptr data = buffer->data;
     int bytes = (int)element_bytes(buffer->type);
-    int poison = element_poison(buffer->type);
+    int pattern = poison;
     unsigned long long count = buffer->length;
-    void *arguments[] = {&data, &bytes, &count, &poison, &sums};
+    void *arguments[] = {&data, &bytes, &count, &pattern, &sums};
     return device_launch_support(device, SUPPORT_checksum, count, arguments, error);
 }
 

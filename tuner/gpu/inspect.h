@@ -14,9 +14,10 @@
  * their places. */
 enum { SUM_UNORDERED, SUM_POISONED, SUM_POISONED_PLACES, SUMS };
 
-/* Queues adding a buffer's sums to the SUMS numbers at `sums`. Returns 0 or ERROR_DEVICE. */
+/* Queues adding the sums of a buffer that was filled with the byte `poison` to the SUMS numbers at `sums`.
+ * Returns 0 or ERROR_DEVICE. */
 int inspect_sums(struct device_context *device, const struct device_buffer *buffer,
-                 CUdeviceptr sums, struct error *error);
+                 unsigned char poison, CUdeviceptr sums, struct error *error);
 
 /* Queues adding a checksum of the buffer's bytes and their places to the number at `sum`. Returns 0 or
  * ERROR_DEVICE. */

@@ -44,7 +44,7 @@ int measure_flush(struct device_problem *problem, struct error *error)
 /* What to sample: a variant, a batch or, if both are NULL, an empty kernel. */
 struct subject {
     struct device_problem *problem;
-    const struct device_variant *variant;
+    struct device_variant *variant;
     const struct batches *batches;
     const struct batch *batch;
 };
@@ -185,7 +185,7 @@ static int take_samples(struct measure *measure, const struct subject *subject, 
 }
 
 int measure_samples(struct measure *measure, struct device_problem *problem,
-                    const struct device_variant *variant, size_t count, double *samples_ns,
+                    struct device_variant *variant, size_t count, double *samples_ns,
                     struct error *error)
 {
     const struct subject subject = {.problem = problem, .variant = variant};
@@ -193,7 +193,7 @@ int measure_samples(struct measure *measure, struct device_problem *problem,
 }
 
 int measure_batches(struct measure *measure, const struct batches *batches,
-                    const struct batch *batch, const struct device_variant *variant, size_t count,
+                    const struct batch *batch, struct device_variant *variant, size_t count,
                     double *samples_ns, struct error *error)
 {
     const struct subject subject = {
@@ -202,7 +202,7 @@ int measure_batches(struct measure *measure, const struct batches *batches,
 }
 
 int measure_queue_run(struct measure *measure, struct device_problem *problem,
-                      const struct device_variant *variant, struct error *error)
+                      struct device_variant *variant, struct error *error)
 {
     const struct subject subject = {.problem = problem, .variant = variant};
     measure->hold_ns = (uint64_t)CALL_NS * sample_calls(&subject);

@@ -61,7 +61,7 @@ int measure_init(struct measure *measure, struct device_context *device, struct 
  * `*ns` to its time, or to 0 if the host was too slow. Both return 0 or ERROR_DEVICE.
  */
 int measure_queue_run(struct measure *measure, struct device_problem *problem,
-                      const struct device_variant *variant, struct error *error);
+                      struct device_variant *variant, struct error *error);
 int measure_take_run(struct measure *measure, struct device_context *device, double *ns,
                      struct error *error);
 
@@ -70,7 +70,7 @@ int measure_take_run(struct measure *measure, struct device_context *device, dou
  * driver's error.
  */
 int measure_samples(struct measure *measure, struct device_problem *problem,
-                    const struct device_variant *variant, size_t count, double *samples_ns,
+                    struct device_variant *variant, size_t count, double *samples_ns,
                     struct error *error);
 
 /*
@@ -78,7 +78,7 @@ int measure_samples(struct measure *measure, struct device_problem *problem,
  * is flushed once before each batch, which is enough (see batch.h).
  */
 int measure_batches(struct measure *measure, const struct batches *batches,
-                    const struct batch *batch, const struct device_variant *variant, size_t count,
+                    const struct batch *batch, struct device_variant *variant, size_t count,
                     double *samples_ns, struct error *error);
 
 #endif

@@ -42,7 +42,7 @@ static int take_batches(struct sampling *sampling, struct device_problem *proble
 
 /* Takes single samples, but only one if that is above `enough_ns` (0: no limit). */
 static int take_single(struct sampling *sampling, struct device_problem *problem,
-                       const struct device_variant *variant, size_t count, double enough_ns,
+                       struct device_variant *variant, size_t count, double enough_ns,
                        struct samples *samples, struct error *error)
 {
     size_t first = enough_ns > 0 ? 1 : 0;

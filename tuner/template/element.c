@@ -54,6 +54,19 @@ unsigned char element_poison(enum element_type type)
     return types[type].floating ? 0xff : 0xa5;
 }
 
+unsigned char element_poison_of_run(enum element_type type, unsigned run)
+{
+    bool is_unsigned = type >= ELEMENT_UINT8 && type <= ELEMENT_UINT64;
+    switch (run % 4) {
+    case 0:
+        return is_unsigned ? 0x01 : 0xfb; /* small */
+    case 1:
+        return 0x7b; /* large */
+    default:
+        return element_poison(type);
+    }
+}
+
 /* A 16-bit floating-point format: sign, exponent, fraction. */
 struct narrow {
     int fraction_bits;

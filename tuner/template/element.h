@@ -43,6 +43,14 @@ const char *const *element_names(void);
  * comparison accepts, and 0xA5 for integers. */
 unsigned char element_poison(enum element_type type);
 
+/*
+ * The byte before a variant's run of this number. Whoever reads an output that he has not written may take
+ * one number for the start of a maximum and another for that of a minimum, and NaN for either. So the poison
+ * takes turns: a large finite number, twice element_poison(), and a small one (a negative one, if the type
+ * has any). A trial of four runs checks the first and the last, and any two pairs of runs in a row see all.
+ */
+unsigned char element_poison_of_run(enum element_type type, unsigned run);
+
 /* Smaller elements can equal the poison by chance. */
 enum { ELEMENT_POISON_BYTES = 4 };
 

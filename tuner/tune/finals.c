@@ -11,82 +11,108 @@
 #include <stdlib.h>
 
 enum {
-    LEAST_CHECKS = 4,  /* rounds of a check, however soon the finals are over */
-    FINAL_DATA_SET = 1 /* other random numbers than in the screening */
+    LEAST_CHECKS = 4,   /* rounds of a check, however soon the finals are over */
+    FINAL_DATA_SET = 1, /* other random numbers than in the screening */
+    PASSES = 8 /* of the verification on both, if workers are lost, and one for each finalist */
 };
 
-/* Verifies those who are in, with two consecutive runs each; with `long_runs`, with as many as they have
- * samples besides. */
-static int verify_all(struct finals *finals, bool long_runs, struct error *error)
+static bool has_both(const struct finals *finals)
 {
-    struct gpu_client_check check = {.data_set = finals->data_set, .careful = finals->job->careful};
+    return !finals->tuning->one_data_set && !finals->job->study.one_data_set;
+}
+
+/* Expected results that cannot be made from other random numbers are not the variants' fault. */
+static void give_up_data(struct finals *finals, const char *reason)
+{
+    struct error notice;
+    finals->job->study.one_data_set = true;
+    finals->data_set = 0;
+    (void)error_set_at(
+        &notice, ERROR_OK, finals->job->kernel->template.path, 0,
+        "the finalists are verified on one data set, because with other random numbers: %s",
+        reason);
+    if (finals->tuning->notice != NULL)
+        finals->tuning->notice(finals->tuning->user, &notice);
+}
+
+/*
+ * Verifies a contender with two consecutive runs, and the `last` time with as many as it has samples
+ * besides, if a worker was lost in the rounds: its successor begins anew with what a variant leaves from
+ * run to run. `*again` says that it is to be asked for again.
+ */
+static int verify_one(struct finals *finals, size_t contender, bool last, bool *again,
+                      struct error *error)
+{
+    struct gpu_client *client = finals->gpu->client;
+    bool lost = last && gpu_client_losses(client) != finals->verified_losses;
+    const struct gpu_client_check check = {
+        .runs = 2 + (lost ? (int)finals->sample_counts[contender] : 0),
+        .data_set = finals->data_set,
+        .careful = finals->job->careful};
     struct gpu_client_answer answer;
+    timings_stage(finals->tuning->timings, TIMING_VERIFY);
+    int status =
+        gpu_client_verify(client, (int64_t)finals->indices[contender], &check, &answer, error);
+    *again = status == 0 && answer.again;
+    if (status != 0 || *again)
+        return status;
+    unsigned losses = gpu_client_losses(client);
+    if (answer.outcome == OUTCOME_INVALID && check.data_set > 0)
+        give_up_data(finals, answer.reason);
+    else if (answer.outcome != OUTCOME_MEASURED)
+        finals_disqualify(finals, contender, &answer);
+    else if (check.data_set == 0)
+        finals->seen_losses[contender] = losses;
+    else
+        finals->proven[contender] =
+            finals->proven[contender] || finals->seen_losses[contender] == losses;
+    return 0;
+}
+
+/* Those who are in; before the `last` time, those that are not proven. */
+static int verify_all(struct finals *finals, bool last, struct error *error)
+{
     bool again = false;
     int status = 0;
     for (size_t i = 0; i < finals->count && status == 0; i += !again) {
         again = false;
-        status = finals_load(finals, error);
-        if (status != 0 || finals->contenders[i].out)
+        if (!last && finals->proven[i])
             continue;
-        timings_stage(finals->tuning->timings, TIMING_VERIFY);
-        check.runs = 2 + (long_runs ? (int)finals->sample_counts[i] : 0);
-        status = gpu_client_verify(finals->gpu->client, (int64_t)finals->indices[i], &check,
-                                   &answer, error);
-        again = status == 0 && answer.again;
-        if (status == 0 && !again && answer.outcome != OUTCOME_MEASURED)
-            finals_disqualify(finals, i, &answer);
+        status = finals_load(finals, error);
+        if (status == 0 && !finals->contenders[i].out)
+            status = verify_one(finals, i, last, &again, error);
     }
     return status;
 }
 
-/* On both data sets, in one worker: whoever replaces it forgets what a variant has remembered. */
-static int verify_both(struct finals *finals, struct error *error)
+static bool all_are_proven(const struct finals *finals)
 {
-    unsigned losses;
-    int status;
-    do {
-        losses = gpu_client_losses(finals->gpu->client);
+    for (size_t i = 0; i < finals->count; i++)
+        if (!finals->contenders[i].out && !finals->proven[i])
+            return false;
+    return true;
+}
+
+/*
+ * Before the first round, each on both data sets by one worker, because a worker that replaces it forgets
+ * what a variant has remembered: a variant that remembers a result, wherever that may be, repeats it on
+ * other data. If one fails, others may have been given up in the screening because they were slower.
+ */
+static int verify_on_both(struct finals *finals, struct error *error)
+{
+    int status = 0;
+    for (size_t pass = 0; status == 0 && has_both(finals) && !all_are_proven(finals); pass++) {
+        if (pass > finals->count + PASSES)
+            return error_set(error, ERROR_WORKER,
+                             "GPU workers are lost too often to verify the finalists");
         finals->data_set = 0;
         status = verify_all(finals, false, error);
         finals->data_set = FINAL_DATA_SET;
         if (status == 0)
             status = verify_all(finals, false, error);
-    } while (status == 0 && gpu_client_losses(finals->gpu->client) != losses);
-    finals->verified_losses = losses;
-    return status;
-}
-
-static bool has_both(const struct finals *finals)
-{
-    return !finals->tuning->one_data_set && template_draws_data(&finals->job->kernel->template);
-}
-
-/*
- * Before the first round: a variant that remembers a result, wherever that may be, repeats it on other
- * data. If one fails, others may have been given up in the screening because they were slower than it.
- */
-static int verify_on_both(struct finals *finals, struct error *error)
-{
+    }
+    finals->anew = finals->anew || finals->failed > 0;
     finals->verified_losses = gpu_client_losses(finals->gpu->client);
-    int status = has_both(finals) ? verify_both(finals, error) : 0;
-    finals->anew = finals->anew || (has_both(finals) && finals->failed > 0);
-    return status;
-}
-
-/* The last word: a rare race may show only after many runs. If a worker was lost, its successor begins
- * anew with what a variant leaves from run to run, and has as many runs again. */
-static int verify_last_time(struct finals *finals, struct error *error)
-{
-    bool lost;
-    int status;
-    do {
-        unsigned losses = gpu_client_losses(finals->gpu->client);
-        lost = losses != finals->verified_losses;
-        status = lost && has_both(finals) ? verify_both(finals, error) : 0;
-        if (status == 0)
-            status = verify_all(finals, lost, error);
-        lost = gpu_client_losses(finals->gpu->client) != losses;
-    } while (status == 0 && lost);
     return status;
 }
 
@@ -167,8 +193,9 @@ static int run_finals(void *owner, struct error *error)
         status = verify_on_both(&held->finals, error);
     if (status == 0)
         status = run_rounds(&held->finals, &held->verdict, error);
-    if (status == 0 && !held->finals.anew)
-        status = verify_last_time(&held->finals, error);
+    if (status == 0 &&
+        !held->finals.anew) /* the last word: a rare race may show only after many runs */
+        status = verify_all(&held->finals, true, error);
     held->finals.over = true;
     return status;
 }
@@ -195,7 +222,7 @@ static int run_check(void *owner, struct error *error)
         status = finals_run_rounds(check, &round, round + 1, error);
     }
     if (status == 0)
-        status = verify_all(check, false, error);
+        status = verify_all(check, true, error);
     check->over = status == 0;
     if (status == 0 || status == ERROR_INTERRUPTED || status == ERROR_RECORD)
         return status;

@@ -59,6 +59,8 @@ void finals_choose(struct finals *finals)
     finals->samples_ns = alloc_zeroed(finals->count, sizeof *finals->samples_ns);
     finals->sample_counts = alloc_zeroed(finals->count, sizeof *finals->sample_counts);
     finals->loaded = alloc_zeroed(finals->count, sizeof *finals->loaded);
+    finals->proven = alloc_zeroed(finals->count, sizeof *finals->proven);
+    finals->seen_losses = alloc_zeroed(finals->count, sizeof *finals->seen_losses);
     if (is_mixed(finals))
         give_up_batches(finals);
 }
@@ -75,6 +77,8 @@ void finals_release(struct finals *finals)
     free(finals->contenders);
     free(finals->runs);
     free(finals->loaded);
+    free(finals->proven);
+    free(finals->seen_losses);
     free(finals->indices);
 }
 

@@ -35,7 +35,9 @@ struct finals {
     int *runs;                /* of which a sample is the mean: as in the screening, or 1 for all */
     bool *loaded;             /* in the present worker */
     unsigned losses;          /* of workers, when `loaded` was true */
-    unsigned verified_losses; /* of the worker, when all were verified on both data sets */
+    unsigned verified_losses; /* of workers, when all were verified on both data sets */
+    bool *proven;             /* verified on both data sets by one worker */
+    unsigned *seen_losses;    /* of workers, when it was verified on the first */
     size_t count;
     uint64_t random, random_checks; /* for the order of turns, and where results are checked */
 };

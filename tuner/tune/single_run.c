@@ -279,6 +279,8 @@ static int verify(const struct steps *steps, int64_t id, struct gpu_client_answe
            answer->outcome == OUTCOME_MEASURED;
          check.data_set++)
         status = gpu_client_verify(steps->run->client, id, &check, answer, steps->error);
+    if (status == 0 && check.data_set > 1 && answer->outcome == OUTCOME_INVALID)
+        answer->outcome = OUTCOME_MEASURED; /* other data cannot be made */
     return status;
 }
 

@@ -308,10 +308,11 @@ static uint64_t count_mismatches(const struct fixture *fixture, const void *out,
     CUdeviceptr result = allocate(fixture, sizeof found);
     int type = (int)out_type, type_of_reference = (int)reference_type;
     int exact = 1, nan_equal = 0, poison = element_poison(out_type);
+    int reference_poison = element_poison(reference_type);
     double absolute = 0, relative = 0;
-    void *parameters[] = {&a,         &type,   &b,        &type_of_reference,
-                          &count,     &exact,  &absolute, &relative,
-                          &nan_equal, &poison, &result};
+    void *parameters[] = {
+        &a,        &type,      &b,      &type_of_reference, &count, &exact, &absolute,
+        &relative, &nan_equal, &poison, &reference_poison,  &result};
     assert_int_equal(cuda->cuMemcpyHtoD(a, out, count * element_bytes(out_type)), CUDA_SUCCESS);
     assert_int_equal(cuda->cuMemcpyHtoD(b, reference, count * element_bytes(reference_type)),
                      CUDA_SUCCESS);
