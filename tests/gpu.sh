@@ -230,7 +230,7 @@ fi
 if wanted repeat; then
     for run in {1..10}; do
         test_case "what is wrong later or on other data does not win, run $run" repeated
-        grep '^n=' "$scratch/output"
+        grep ' n=[0-9]*: ' "$scratch/output"
     done
 fi
 if wanted planted || wanted hangs || wanted faults; then
