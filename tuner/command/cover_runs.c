@@ -276,8 +276,8 @@ static int run(struct cover_session *session, const struct run_options *options,
     struct run run;
     run_init(&run, options);
     int status = run_sweep(&run, sweep, error);
-    int found =
-        find_refuted(session, &run, status == 0 ? error : NULL); /* of an interrupted run, too */
+    bool began = run.record != NULL && run.job_count > 0; /* it may have been interrupted since */
+    int found = began ? find_refuted(session, &run, status == 0 ? error : NULL) : 0;
     if (status == 0)
         status = found;
     for (size_t i = 0; i < session->sizes.count; i++)
