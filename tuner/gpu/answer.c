@@ -21,6 +21,7 @@ int answer_data_error(struct answer *answer, const struct device_session *sessio
         return status;
     answer->lost = answer->innocent =
         status == ERROR_DEVICE && device_is_lost(session->device.last);
+    answer->unfit = status == ERROR_CONFIG;
     answer->outcome = status == ERROR_DEVICE && memory ? OUTCOME_LAUNCH_ERROR : OUTCOME_INVALID;
     return 0;
 }
@@ -52,10 +53,11 @@ json_t *answer_message(const struct answer *answer, const struct device_session 
         return message_from_error(error);
     }
     bool gpu_failed = answer->lost && (answer->innocent || device_has_failed(session->device.last));
-    return json_pack("{s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:o*}", "event", "failed",
+    return json_pack("{s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:o*}", "event", "failed",
                      "outcome", outcome_name(answer->outcome), "reason", error_text(error, reason),
                      "lost", (int)answer->lost, "gpu_failed", (int)gpu_failed, "repairs",
                      (int)(session->damaged && !answer->lost), "short",
                      (int)is_short(answer, session), "doubtful", (int)answer->doubtful,
-                     "unreadable", (int)answer->unreadable, "differences", answer->differences);
+                     "unreadable", (int)answer->unreadable, "unfit", (int)answer->unfit,
+                     "differences", answer->differences);
 }

@@ -123,7 +123,7 @@ static int do_verify(struct device_session *session, const json_t *request, stru
         draw_data(session, request);
     if (status == 0)
         status = trial_prepare(session, variant, 0, is_careful(request), answer, error);
-    if (answer->outcome == OUTCOME_INVALID) /* no such data can be made; the usual ones can */
+    if (answer->unfit) /* no such data can be made; the usual ones can */
         data_store_draw(&session->problem.store, 0);
     int64_t start = clock_ns();
     for (int64_t i = 0; (i < runs || i == 0) && status == 0 && answer->outcome == OUTCOME_MEASURED;
@@ -171,6 +171,8 @@ static int do_measure(struct device_session *session, const json_t *request, str
     struct device_variant *variant;
     bool batched;
     int status = need_variant(session, request, &variant, error);
+    if (status == 0)
+        draw_data(session, request);
     if (status == 0)
         status = prepare_copy(session, request, variant, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)

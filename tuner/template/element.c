@@ -57,9 +57,11 @@ unsigned char element_poison(enum element_type type)
 unsigned char element_poison_of_run(enum element_type type, unsigned run)
 {
     bool is_unsigned = type >= ELEMENT_UINT8 && type <= ELEMENT_UINT64;
+    if (element_bytes(type) == 1) /* a small or a large one would often be the right value */
+        return element_poison(type);
     switch (run % 4) {
     case 0:
-        return is_unsigned ? 0x01 : 0xfb; /* small */
+        return is_unsigned ? 0x00 : 0xfb; /* small */
     case 1:
         return 0x7b; /* large */
     default:

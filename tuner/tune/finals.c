@@ -18,15 +18,19 @@ enum {
 
 static bool has_both(const struct finals *finals)
 {
-    return !finals->tuning->one_data_set && !finals->job->study.one_data_set;
+    return !finals->tuning->one_data_set && template_draws_data(&finals->job->kernel->template);
 }
 
-/* Expected results that cannot be made from other random numbers are not the variants' fault. */
-static void give_up_data(struct finals *finals, const char *reason)
+/* Data that cannot be made from other random numbers are not the contender's fault. For the others they
+ * may be made nevertheless, since what is made can depend on a variant's parameters. */
+static void give_up_data(struct finals *finals, size_t contender, const char *reason)
 {
     struct error notice;
+    bool told = finals->job->study.one_data_set;
     finals->job->study.one_data_set = true;
-    finals->data_set = 0;
+    finals->usual[contender] = finals->proven[contender] = true;
+    if (told)
+        return;
     (void)error_set_at(
         &notice, ERROR_OK, finals->job->kernel->template.path, 0,
         "the finalists are verified on one data set, because with other random numbers: %s",
@@ -36,9 +40,10 @@ static void give_up_data(struct finals *finals, const char *reason)
 }
 
 /*
- * Verifies a contender with two consecutive runs, and the `last` time with as many as it has samples
- * besides, if a worker was lost in the rounds: its successor begins anew with what a variant leaves from
- * run to run. `*again` says that it is to be asked for again.
+ * Verifies a contender with two consecutive runs; the `last` time with four, so that each kind of poison
+ * has its turn, and, if a worker was lost in the rounds, with as many more as it has samples: the worker's
+ * successor begins anew with what a variant leaves from run to run. `*again` says that it is to be asked
+ * for again.
  */
 static int verify_one(struct finals *finals, size_t contender, bool last, bool *again,
                       struct error *error)
@@ -46,8 +51,8 @@ static int verify_one(struct finals *finals, size_t contender, bool last, bool *
     struct gpu_client *client = finals->gpu->client;
     bool lost = last && gpu_client_losses(client) != finals->verified_losses;
     const struct gpu_client_check check = {
-        .runs = 2 + (lost ? (int)finals->sample_counts[contender] : 0),
-        .data_set = finals->data_set,
+        .runs = (last ? 4 : 2) + (lost ? (int)finals->sample_counts[contender] : 0),
+        .data_set = finals->usual[contender] ? 0 : finals->data_set,
         .careful = finals->job->careful};
     struct gpu_client_answer answer;
     timings_stage(finals->tuning->timings, TIMING_VERIFY);
@@ -57,8 +62,8 @@ static int verify_one(struct finals *finals, size_t contender, bool last, bool *
     if (status != 0 || *again)
         return status;
     unsigned losses = gpu_client_losses(client);
-    if (answer.outcome == OUTCOME_INVALID && check.data_set > 0)
-        give_up_data(finals, answer.reason);
+    if (answer.unfit && check.data_set > 0)
+        give_up_data(finals, contender, answer.reason);
     else if (answer.outcome != OUTCOME_MEASURED)
         finals_disqualify(finals, contender, &answer);
     else if (check.data_set == 0)
@@ -112,6 +117,10 @@ static int verify_on_both(struct finals *finals, struct error *error)
             status = verify_all(finals, false, error);
     }
     finals->anew = finals->anew || finals->failed > 0;
+    finals->rounds_data = finals->data_set;
+    for (size_t i = 0; i < finals->count; i++)
+        if (finals->usual[i])
+            finals->rounds_data = 0;
     finals->verified_losses = gpu_client_losses(finals->gpu->client);
     return status;
 }

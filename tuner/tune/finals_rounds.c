@@ -60,6 +60,7 @@ void finals_choose(struct finals *finals)
     finals->sample_counts = alloc_zeroed(finals->count, sizeof *finals->sample_counts);
     finals->loaded = alloc_zeroed(finals->count, sizeof *finals->loaded);
     finals->proven = alloc_zeroed(finals->count, sizeof *finals->proven);
+    finals->usual = alloc_zeroed(finals->count, sizeof *finals->usual);
     finals->seen_losses = alloc_zeroed(finals->count, sizeof *finals->seen_losses);
     if (is_mixed(finals))
         give_up_batches(finals);
@@ -78,6 +79,7 @@ void finals_release(struct finals *finals)
     free(finals->runs);
     free(finals->loaded);
     free(finals->proven);
+    free(finals->usual);
     free(finals->seen_losses);
     free(finals->indices);
 }
@@ -246,7 +248,8 @@ static void send_next(struct finals *finals, struct rounds *rounds)
         .copy = turn.round,
         .batched = finals->runs[turn.contender] > 1,
         .check_after = checked ? 1 + draw(finals, FINAL_SAMPLES - 1) : 0,
-        .careful = finals->job->careful};
+        .careful = finals->job->careful,
+        .data_set = finals->rounds_data};
     if (finals->contenders[turn.contender].out)
         return;
     gpu_client_measure_send(finals->gpu->client, (int64_t)finals->indices[turn.contender],

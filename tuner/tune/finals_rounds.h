@@ -37,6 +37,8 @@ struct finals {
     unsigned losses;          /* of workers, when `loaded` was true */
     unsigned verified_losses; /* of workers, when all were verified on both data sets */
     bool *proven;             /* verified on both data sets by one worker */
+    bool *usual;              /* only the usual data can be made for it */
+    unsigned rounds_data;     /* the data set of the rounds: one that can be made for all */
     unsigned *seen_losses;    /* of workers, when it was verified on the first */
     size_t count;
     uint64_t random, random_checks; /* for the order of turns, and where results are checked */

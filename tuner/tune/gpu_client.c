@@ -169,6 +169,7 @@ static void set_answer(struct gpu_client_answer *answer, enum outcome outcome, c
     answer->again = false;
     answer->passing = false;
     answer->doubtful = false;
+    answer->unfit = false;
     answer->unreadable = false;
     answer->single_ns = 0;
     answer->entry[0] = '\0';
@@ -215,6 +216,7 @@ static int take_failure(struct gpu_client *client, const json_t *reply,
     set_answer(answer, (enum outcome)outcome_from_name(outcome), reason != NULL ? reason : "");
     answer->passing = json_is_true(json_object_get(reply, "short"));
     answer->doubtful = json_is_true(json_object_get(reply, "doubtful"));
+    answer->unfit = json_is_true(json_object_get(reply, "unfit"));
     answer->unreadable = json_is_true(json_object_get(reply, "unreadable"));
     if (answer->unreadable)
         return error_set(error, ERROR_RECORD, "%s", answer->reason);
@@ -593,11 +595,12 @@ double gpu_client_empty_batch_ns(const struct gpu_client *client)
 void gpu_client_measure_send(struct gpu_client *client, int64_t id,
                              const struct gpu_client_sampling *sampling)
 {
-    send_request(client, json_pack("{s:s, s:I, s:I, s:I, s:b, s:I, s:b}", "do", "measure", "id",
-                                   (json_int_t)id, "samples", (json_int_t)sampling->count, "copy",
-                                   (json_int_t)sampling->copy, "batched", (int)sampling->batched,
-                                   "check_after", (json_int_t)sampling->check_after, "careful",
-                                   (int)sampling->careful));
+    send_request(client,
+                 json_pack("{s:s, s:I, s:I, s:I, s:b, s:I, s:b, s:i}", "do", "measure", "id",
+                           (json_int_t)id, "samples", (json_int_t)sampling->count, "copy",
+                           (json_int_t)sampling->copy, "batched", (int)sampling->batched,
+                           "check_after", (json_int_t)sampling->check_after, "careful",
+                           (int)sampling->careful, "data_set", (int)sampling->data_set));
 }
 
 static double measure_timeout(const struct gpu_client *client)

@@ -89,6 +89,7 @@ struct gpu_client_answer {
     bool passing;     /* the next run may do better: the worker was killed from outside, more than
                          once (OUTCOME_FAULT), the GPU failed as often, also while the expected
                          results were made (OUTCOME_INVALID), or others had taken the memory */
+    bool unfit;       /* the template cannot make its data: OUTCOME_INVALID */
     bool doubtful;    /* it failed, and another variant that is loaded may be to blame */
     bool unreadable;  /* with ERROR_RECORD: its cubin is missing or damaged. The worker is ready */
     bool again;       /* nothing came of it, because the worker was killed from outside, the GPU
@@ -133,6 +134,7 @@ struct gpu_client_sampling {
     size_t
         check_after; /* the results of two consecutive samples behind so many are checked; 0: none */
     bool careful;    /* as in struct gpu_client_check, after the last sample */
+    unsigned data_set; /* likewise */
 };
 
 /* Sends a request for samples of a loaded variant. If the worker is lost before it comes to that,

@@ -247,7 +247,8 @@ static int load(const struct steps *steps, int64_t id, struct gpu_client_answer 
 /* On how many data sets it is verified: a variant that remembers a result repeats it on other data. */
 static unsigned data_sets(const struct steps *steps)
 {
-    return template_draws_data(steps->request->template) ? 2 : 1;
+    bool draws = template_draws_data(steps->request->template);
+    return draws && !steps->run->one_data_set ? 2 : 1;
 }
 
 /* What differs in the first run that is wrong, as far as it is wrong again. */
@@ -270,17 +271,30 @@ static int list_differences(const struct steps *steps)
     return status;
 }
 
-/* Two consecutive runs of variant `id` on each data set. */
+/* Other data that cannot be made are not the variant's fault. */
+static void give_up_data(const struct steps *steps, struct gpu_client_answer *answer)
+{
+    struct error notice;
+    steps->run->one_data_set = true;
+    (void)error_set_at(
+        &notice, ERROR_OK, steps->request->template->path, 0,
+        "the variant is verified on one data set, because with other random numbers: %s",
+        answer->reason);
+    steps->request->notice(&notice);
+    answer->outcome = OUTCOME_MEASURED;
+}
+
+/* Four consecutive runs of variant `id` on each data set, so that each kind of poison has its turn. */
 static int verify(const struct steps *steps, int64_t id, struct gpu_client_answer *answer)
 {
-    struct gpu_client_check check = {.runs = 2, .careful = true};
+    struct gpu_client_check check = {.runs = 4, .careful = true};
     int status = 0;
     for (; check.data_set < data_sets(steps) && status == 0 && !answer->again &&
            answer->outcome == OUTCOME_MEASURED;
          check.data_set++)
         status = gpu_client_verify(steps->run->client, id, &check, answer, steps->error);
-    if (status == 0 && check.data_set > 1 && answer->outcome == OUTCOME_INVALID)
-        answer->outcome = OUTCOME_MEASURED; /* other data cannot be made */
+    if (status == 0 && check.data_set > 1 && answer->unfit)
+        give_up_data(steps, answer);
     return status;
 }
 
@@ -301,6 +315,7 @@ static int verify_and_sample(const struct steps *steps, size_t count)
             status = verify(steps, i, &answer);
         if (status != 0 || answer.again || answer.outcome != OUTCOME_MEASURED || count == 0)
             continue;
+        sampling.data_set = data_sets(steps) - 1;
         gpu_client_measure_send(run->client, i, &sampling);
         status = gpu_client_measure_take(run->client, &result->samples_ns, &result->sample_count,
                                          &runs, &answer, steps->error);

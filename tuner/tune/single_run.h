@@ -47,6 +47,7 @@ struct single_run {
     struct gpu_difference differences[SINGLE_RUN_DIFFERENCES];
     size_t difference_count;
 
+    bool one_data_set; /* no other can be made for the variant */
     struct single_compile compiler;
     struct event_loop loop;
     struct gpu_client *client;
