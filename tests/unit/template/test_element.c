@@ -1,6 +1,7 @@
 #include "template/element.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,6 +55,25 @@ static void poison_is_no_number(void **state)
     memset(&real, element_poison(ELEMENT_DOUBLE), sizeof real);
     assert_true(isnan(single));
     assert_true(isnan(real));
+}
+
+/* A lesser number than any answer stands in one of four runs and a greater one in another, for a maximum
+ * or a minimum taken with what stood there; not in bytes, for which both are frequent answers. */
+static void poison_takes_turns(void **state)
+{
+    unsigned least = UINT_MAX;
+    unsigned greatest = 0;
+    (void)state;
+    for (unsigned run = 0; run < 4; run++) {
+        unsigned number;
+        memset(&number, element_poison_of_run(ELEMENT_UINT32, run), sizeof number);
+        least = number < least ? number : least;
+        greatest = number > greatest ? number : greatest;
+        assert_int_equal(element_poison_of_run(ELEMENT_INT8, run), element_poison(ELEMENT_INT8));
+        assert_int_equal(element_poison_of_run(ELEMENT_UINT8, run), element_poison(ELEMENT_UINT8));
+    }
+    assert_int_equal(least, 0);
+    assert_true(greatest >= 0xa5a5a5a5u);
 }
 
 static void integers_fit_or_are_refused(void **state)
@@ -289,6 +309,7 @@ int main(void)
         cmocka_unit_test(types),
         cmocka_unit_test(names_count_to_their_length),
         cmocka_unit_test(poison_is_no_number),
+        cmocka_unit_test(poison_takes_turns),
         cmocka_unit_test(integers_fit_or_are_refused),
         cmocka_unit_test(floats_and_doubles),
         cmocka_unit_test(half_known_answers),
