@@ -223,6 +223,7 @@ END
     has out "verified on one data set"
     autotune run --template templates/larger.ini
     exits 0
+    has err "the variant is verified on one data set, because with other random numbers: " "wrote nothing"
 }
 
 @test "workers that are lost again and again end the run, and a slow reference does not make deadlines longer" {
