@@ -267,12 +267,7 @@ INI
 @test "an interrupted search keeps what it has, and goes on" {
     stand_in "log = $scratch/calls" "fault = cuModuleLoadData:10:hang"
     large_sweep
-    "$AUTOTUNE" --config sweep.ini --evaluations 30 >out 2>err </dev/null &
-    run=$!
-    await ' hang' calls
-    kill -INT "$run"
-    code=0
-    wait "$run" || code=$?
+    interrupt --config sweep.ini --evaluations 30
     exits 130
     has err "variants are in the record; run the same command to go on"
     has results/tuned.ini "incomplete = yes"

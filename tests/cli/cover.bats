@@ -55,12 +55,7 @@ launches() {
 
 @test "an interrupted cover goes on where it was" {
     range 2^13..2^14 "log = $scratch/calls" "fault = cuModuleLoadData:12:hang"
-    "$AUTOTUNE" cover --config sweep.ini >out 2>err </dev/null &
-    run=$!
-    await ' hang' calls
-    kill -INT "$run"
-    code=0
-    wait "$run" || code=$?
+    interrupt cover --config sweep.ini
     exits 130
     has err "run the same command to go on"
     none_alive
@@ -457,12 +452,7 @@ once() {
     changed
     sed -i 's/^num_load = .*/num_load = 1, 2, 4, 8/' once.ini
     stand_in "l2_bytes = 1048576" "log = $scratch/calls" "fault = cuModuleLoadData:2:hang"
-    "$AUTOTUNE" --config once.ini >out 2>err </dev/null &
-    run=$!
-    await ' hang' calls
-    kill -INT "$run"
-    code=0
-    wait "$run" || code=$?
+    interrupt --config once.ini
     exits 130
     has results/tuned.ini "incomplete = yes" "parameter.num_load = 4"
 }

@@ -66,6 +66,16 @@ exits() {
     return 1
 }
 
+# interrupt ARGUMENT...: runs autotune, with Ctrl-C as soon as the stand-in hangs
+interrupt() {
+    "$AUTOTUNE" "$@" >out 2>err </dev/null &
+    local run=$!
+    await ' hang' calls
+    kill -INT "$run"
+    code=0
+    wait "$run" || code=$?
+}
+
 # await PATTERN FILE: until a line of the file matches
 await() {
     local i

@@ -144,11 +144,7 @@ every() {
     fast_fakes "log=$scratch/calls" fault=cuModuleLoadData:20:hang
     sweep "block_size = 128, 256, 512" "mode = good, slow, once, alternate, third, spoil, far, alike, ticket" \
         'constraint = block_size == 256 or mode == "good"'
-    "$AUTOTUNE" --config sweep.ini --format csv >out 2>err </dev/null &
-    await " hang$" calls
-    kill -INT $!
-    code=0
-    wait $! || code=$?
+    interrupt --config sweep.ini --format csv
     exits 130
     has results/tuned.ini "incomplete = yes" "parameter.mode = good"
 }
