@@ -367,6 +367,8 @@ int data_store_take(struct data_store *store, const struct bindings *parameters,
 
 void data_store_draw(struct data_store *store, uint64_t data_set)
 {
+    if (data_set == store->data_set)
+        return;
     store->data_set = data_set;
     for (size_t i = 0; i < store->items.count; i++)
         store->items.list[i]->stale = true;

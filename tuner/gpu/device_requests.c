@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "gpu/differences.h"
 #include "gpu/trial.h"
+#include "template/fill.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -108,9 +109,8 @@ static void note_damage(const struct device_session *session, const json_t *requ
 static void draw_data(struct device_session *session, const json_t *request)
 {
     const json_t *data_set = json_object_get(request, "data_set");
-    uint64_t wanted = (uint64_t)json_integer_value(data_set);
-    if (data_set != NULL && wanted != session->problem.store.data_set)
-        data_store_draw(&session->problem.store, wanted);
+    if (data_set != NULL)
+        data_store_draw(&session->problem.store, (uint64_t)json_integer_value(data_set));
 }
 
 static int do_verify(struct device_session *session, const json_t *request, struct answer *answer,
@@ -124,7 +124,7 @@ static int do_verify(struct device_session *session, const json_t *request, stru
     if (status == 0)
         status = trial_prepare(session, variant, 0, is_careful(request), answer, error);
     if (answer->unfit) /* no such data can be made; the usual ones can */
-        data_store_draw(&session->problem.store, 0);
+        data_store_draw(&session->problem.store, FILL_USUAL_DATA);
     int64_t start = clock_ns();
     for (int64_t i = 0; (i < runs || i == 0) && status == 0 && answer->outcome == OUTCOME_MEASURED;
          i++)

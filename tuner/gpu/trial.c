@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/statistics.h"
 #include "compile/cubin_cache.h"
+#include "template/fill.h"
 
 #include <stdlib.h>
 
@@ -283,8 +284,7 @@ int trial_run(struct device_session *session, const json_t *request, struct answ
         return error_set(error, ERROR_WORKER, "'trial' needs an open problem and a 'cubin'");
     int status =
         bindings_from_json(&variant.parameters, json_object_get(request, "parameters"), error);
-    if (session->problem.store.data_set != 0)
-        data_store_draw(&session->problem.store, 0); /* the screening's */
+    data_store_draw(&session->problem.store, FILL_USUAL_DATA);
     if (status == 0)
         status = trial_prepare(session, &variant, 0, true, answer, error);
     int64_t start = clock_ns();
