@@ -87,7 +87,7 @@ struct cover_rule {
     const struct cover_part *lines;
     size_t line_count;
     const struct cover_part *allowed; /* of each configuration: "allowed > 0" */
-    size_t allowed_count;             /* 0: there is no such figure */
+    size_t allowed_count;             /* 0: the cover does not have it */
 };
 
 struct cover_section {

@@ -65,7 +65,7 @@ static void end_exact(FILE *stream)
 }
 
 /* Through `volatile`, a product is rounded before it is added to something: clang's code generator may
- * use an FMA instruction otherwise, for which there is no pragma. */
+ * use an FMA instruction otherwise, and no pragma forbids it. */
 static void put_helpers(FILE *stream)
 {
     fputs("\n#ifndef AUTOTUNE_COVER_HELPERS\n#define AUTOTUNE_COVER_HELPERS\n"

@@ -18,9 +18,8 @@
 #include <stddef.h>
 
 /* The key: hash of the source's text_hash, the options (definitions included, in order), the
- * architecture, nvrtc_build() and
- * this format's version. The folders of headers (-I) are left out, since
- * text_hash has the headers themselves: a copy of a project finds what the project compiled. */
+ * architecture, nvrtc_build() and this format's version. The folders of headers (-I) are left out,
+ * since text_hash has the headers themselves: a copy of a project finds what the project compiled. */
 void cubin_cache_key(const char *source_hash, const char *const *options, size_t option_count,
                      const char *arch, const char *build, char key[HASH_BYTES]);
 

@@ -377,7 +377,8 @@ static bool is_needed(const struct cover_option *option, const struct losses *lo
     return needed;
 }
 
-/* Drops the configurations that the rule never chooses, but for those that are passed on to. */
+/* Drops the configurations that the rule never chooses, unless one is needed where the rule's choice is
+ * ruled out. */
 static void drop_unused(struct cover_option *option, const struct losses *losses)
 {
     size_t count = 0;

@@ -15,8 +15,9 @@
 #define TIME_FAILED (-2.0)
 #define TIME_RULED_OUT (-3.0) /* by a constraint: a rule passes it over there */
 
-/* What is ruled out loses as much as the worst that was measured there. The loss of a failure: so much worse than any slow variant that it is chosen only if nothing else
- * is left. What was not measured counts as twice as slow as the best. */
+/* The loss of a failure: so much worse than any slow variant that it is chosen only if nothing else is
+ * left. What was not measured counts as twice as slow as the best, and what is ruled out loses as much as
+ * the worst that was measured there. */
 #define LOSS_FAILED 7.0
 #define LOSS_MISSING 0.6931471805599453
 

@@ -42,7 +42,7 @@ void data_store_release(struct data_store *store); /* a zeroed store is allowed 
 
 /*
  * Random numbers of the template's fills are those of `data_set` from now on (fill.h): all contents are
- * made again, where they are, when they are next taken.
+ * made again, where they are, when they are next taken. Does nothing if they are of it already.
  */
 void data_store_draw(struct data_store *store, uint64_t data_set);
 
@@ -62,10 +62,10 @@ bool data_store_has(const struct data_store *store, const struct bindings *param
 /*
  * Gives `data` the buffers and expected results of a variant with these parameters (NULL: just
  * those that depend on none), and makes what is missing, which may take as long as a reference
- * does. Moves the buffers to `place`, any number; 0 is where they were made. Returns 0; ERROR_CONFIG if an expression fails, a file
- * does not fit, or a reference or a fill writes nothing, changes a buffer that it may only read, or
- * writes out of bounds (then the store is spoilt); or ERROR_DEVICE, with device->last
- * CUDA_ERROR_OUT_OF_MEMORY if there is not enough memory even for this alone.
+ * does. Moves the buffers to `place`, any number; 0 is where they were made. Returns 0; ERROR_CONFIG if
+ * an expression fails, a file does not fit, or a reference or a fill writes nothing, changes a buffer
+ * that it may only read, or writes out of bounds (then the store is spoilt); or ERROR_DEVICE, with
+ * device->last CUDA_ERROR_OUT_OF_MEMORY if there is not enough memory even for this alone.
  */
 int data_store_take(struct data_store *store, const struct bindings *parameters, size_t place,
                     struct device_data *data, struct error *error);

@@ -44,8 +44,8 @@ int device_variant_prepare(struct device_variant *variant, struct device_problem
 
 /*
  * Loads a variant that has its parameters and data from its compilation, which it takes over with the
- * `module` that the cubin is loaded as (NULL: it is not loaded yet): evaluates its launch plan with the driver's register counts and occupancy, and makes its scratch
- * buffers. If the variant can run, returns 0 with *outcome set to OUTCOME_MEASURED. If it cannot,
+ * `module` that the cubin is loaded as (NULL: it is not loaded yet): evaluates its launch plan with the
+ * driver's register counts and occupancy, and makes its scratch buffers. If the variant can run, returns 0 with *outcome set to OUTCOME_MEASURED. If it cannot,
  * returns 0 with *outcome set to its failure (OUTCOME_LOAD_ERROR, OUTCOME_NOT_RESIDENT or
  * OUTCOME_LAUNCH_ERROR) and the reason in `error`. Returns ERROR_CONFIG if an expression of the
  * template fails or its arguments do not match the kernel's, or ERROR_DEVICE if the driver fails.

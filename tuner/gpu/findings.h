@@ -4,7 +4,8 @@
  * (inspect.h), and the fingerprint of the expected result. Each buffer has the number of damaged guard
  * bytes, and the fingerprints of what no variant may change: of itself or its initial contents, and of
  * the copies that batches work on. Each verifier has the sums of its buffer and what it counted. Last come
- * the sums of the memory for scratch buffers that is not in use. A variant cannot know where the slots are, and they are cleared after its run.
+ * the sums of the memory for scratch buffers that is not in use. A variant cannot know where the slots
+ * are, and they are cleared after its run.
  */
 #ifndef AUTOTUNE_FINDINGS_H
 #define AUTOTUNE_FINDINGS_H

@@ -39,8 +39,8 @@ struct helper_run {
 /*
  * Launches a helper, checked as a variant's launches are, and waits until it has finished. `scope`
  * binds parameters, problem values and device attributes. Returns 0, ERROR_CONFIG if an expression
- * fails, the grid or the block is empty though there are elements, or the arguments are not the kernel's, or ERROR_DEVICE, with the template's line, if the
- * launch or the kernel fails.
+ * fails, the grid or the block is empty though there are elements, or the arguments are not the
+ * kernel's, or ERROR_DEVICE, with the template's line, if the launch or the kernel fails.
  */
 int helper_code_run(const struct helper_code *code, struct helper_run *run,
                     const struct scope *scope, struct error *error);

@@ -74,8 +74,8 @@ int measure_samples(struct measure *measure, struct device_problem *problem,
                     struct error *error);
 
 /*
- * The same with batches of `variant` (NULL: of an empty kernel): each sample is the time of a batch divided by its number of runs. The L2
- * is flushed once before each batch, which is enough (see batch.h).
+ * The same with batches of `variant` (NULL: of an empty kernel): each sample is the time of a batch
+ * divided by its number of runs. The L2 is flushed once before each batch, which is enough (see batch.h).
  */
 int measure_batches(struct measure *measure, const struct batches *batches,
                     const struct batch *batch, struct device_variant *variant, size_t count,

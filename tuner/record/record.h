@@ -94,8 +94,8 @@ int record_import(struct record *record, const struct study *study, struct error
 
 /*
  * Reads the latest study of each kernel, problem, GPU (by name, architecture and number of SMs), cache
- * state, mode and tool, in order of kernel, problem and GPU, results and samples included; of a complete study, the results that its verdict is
- * on. `*studies` is a new array: release each and free it.
+ * state, mode and tool, in order of kernel, problem and GPU, results and samples included; of a complete
+ * study, the results that its verdict is on. `*studies` is a new array: release each and free it.
  */
 int record_studies(struct record *record, struct study **studies, size_t *count,
                    struct error *error);

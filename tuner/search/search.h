@@ -58,8 +58,8 @@ void search_prefer(struct search *search, bool (*is_cheap)(void *user, const uin
 /*
  * Proposes up to `count` points into `points` (count * dimensions indices). They differ from each
  * other, and from all that were proposed or told before. Returns how many; fewer than `count` only
- * if no others are left, or time is over (search_space_limit()). Otherwise ERROR_CONFIG if a constraint cannot be evaluated, or
- * ERROR_INTERRUPTED.
+ * if no others are left, or time is over (search_space_limit()). Otherwise ERROR_CONFIG if a constraint
+ * cannot be evaluated, or ERROR_INTERRUPTED.
  */
 int search_propose(struct search *search, size_t count, uint32_t *points, struct error *error);
 

@@ -47,7 +47,8 @@ unsigned char element_poison(enum element_type type);
  * The byte before a variant's run of this number. Whoever reads an output that he has not written may take
  * one number for the start of a maximum and another for that of a minimum, and NaN for either. So the poison
  * takes turns: a large finite number, twice element_poison(), and a small one (a negative one, if the type
- * has any, else zero). Of one byte it is always element_poison(). A trial of four runs checks the first and the last, and any two pairs of runs in a row see all.
+ * has any, else zero). Of one byte it is always element_poison(). A trial of four runs checks the first and
+ * the last, and any two pairs of runs in a row see all.
  */
 unsigned char element_poison_of_run(enum element_type type, unsigned run);
 

@@ -37,7 +37,7 @@ static struct {
     struct bindings variants[VARIANTS];
     size_t count;
     bool wrong;         /* from now on, what is */
-    bool starving;      /* when several sizes are tuned, there is no time for the last one */
+    bool starving;      /* of several sizes that are tuned, time runs out before the last */
     size_t left_out;    /* sizes */
     size_t tuned;       /* sizes */
     size_t measured;    /* sizes that the cover names */

@@ -377,8 +377,8 @@ static void test_a_constraint_in_the_same_study_does_not_take_a_failure_back(voi
     study_release(&study);
 }
 
-/* Data that are back again have what failed on them; on other data, as those that were corrected, they do
- * not. */
+/* A variant that failed on some data still counts as failed when these data come back, whatever it did on
+ * others in between; on others, such as corrected ones, it does not. */
 static void test_on_other_data_nothing_takes_a_failure_back_for_the_present_ones(void **state)
 {
     (void)state;
