@@ -4,7 +4,7 @@
 shared_cubins=yes
 load helper
 
-bad="once late alternate third spoil memo_state module far stray alike ticket"
+bad="once late alternate third spoil toggle memo_state module module_late far stray alike ticket"
 
 # sweep VALUES...: sweep.ini with these lines
 sweep() {
@@ -13,9 +13,9 @@ sweep() {
 
 # fast_fakes [KEY=VALUE...]: on the GPU, what computes nothing takes no time; so here
 fast_fakes() {
-    stand_in noise=0.002 "base_ns=${base_ns:-40000}" time.repeat_until=2000 time.repeat_every=2000 time.repeat_module=2000 \
+    stand_in noise=0.002 "base_ns=${base_ns:-40000}" time.repeat_until=2000 time.repeat_every=2000 time.repeat_module=2000 time.repeat_module_late=2000 time.repeat_toggle=2000 \
         time.repeat_ticket=2000 time.repeat_alike=2000 time.repeat_spoil=2000 time.repeat_far=2000 time.repeat_stray=2000 \
-        time.repeat_count=100 time.repeat_memo_done=100 time.repeat_module_done=100 time.repeat_slow=900000 "$@"
+        time.repeat_count=100 time.repeat_memo_done=100 time.repeat_module_done=100 time.repeat_module_late_count=100 time.repeat_slow=900000 "$@"
 }
 
 # is MODE OUTCOME: so all its variants ended
@@ -142,7 +142,7 @@ every() {
 
 @test "a run interrupted in the finals leaves no variant in the tuned INI that is wrong after its first run" {
     fast_fakes "log=$scratch/calls" fault=cuModuleLoadData:20:hang
-    sweep "block_size = 128, 256, 512" "mode = good, slow, once, alternate, third, spoil, far, alike, ticket" \
+    sweep "block_size = 128, 256, 512" "mode = good, slow, once, alternate, third, spoil, toggle, module_late, far, alike, ticket" \
         'constraint = block_size == 256 or mode == "good"'
     interrupt --config sweep.ini --format csv
     exits 130

@@ -429,6 +429,9 @@ const struct kernel kernels[] = {
     KERNEL(repeat, repeat_stray),
     KERNEL(repeat, repeat_alike),
     KERNEL(repeat, repeat_ticket),
+    KERNEL(repeat, repeat_toggle),
+    KERNEL(repeat, repeat_module_late),
+    KERNEL(repeat, repeat_module_late_count),
     KERNEL(repeat, repeat_reference),
     KERNEL(larger, larger_good),
     KERNEL(larger, larger_kept),
@@ -496,6 +499,7 @@ void *kernel_variable(const char *name, size_t bytes)
         VARIABLE(symbols, offsets),
         VARIABLE(symbols, total),
         VARIABLE(symbols, state),
+        VARIABLE(repeat, module_late_runs),
     };
     for (const auto &variable : variables)
         if (strcmp(variable.name, name) == 0 && variable.bytes == bytes)

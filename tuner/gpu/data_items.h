@@ -26,7 +26,7 @@ struct data_item {
     uint64_t fingerprint; /* of what no variant may change: see data_item_constant() */
     bool stale;           /* its contents are to be made again, in the same memory */
     uint64_t used;        /* when last */
-    uint64_t intact;      /* when its contents were last found unchanged; 0: never */
+    uint64_t intact; /* data_store.runs when its contents were last found unchanged; 0: never */
 };
 
 struct data_items {

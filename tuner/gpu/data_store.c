@@ -378,7 +378,12 @@ void data_store_trust(struct data_store *store)
 {
     for (size_t i = 0; i < store->items.count; i++)
         if (store->items.list[i]->used == store->items.time)
-            store->items.list[i]->intact = store->items.time;
+            store->items.list[i]->intact = store->runs;
+}
+
+void data_store_note_run(struct data_store *store)
+{
+    store->runs++;
 }
 
 /* Marks an item whose contents are not what was made. */
@@ -387,7 +392,7 @@ static int check_item(struct data_store *store, struct data_item *item, struct e
     const struct making making = {.store = store, .error = error};
     const struct device_buffer *constant = data_item_constant(&store->items, item);
     uint64_t fingerprint = 0;
-    if (constant == NULL || item->stale || item->intact == store->items.time)
+    if (constant == NULL || item->stale || item->intact == store->runs)
         return 0;
     int status = clear_sums(&making);
     if (status == 0)
@@ -434,7 +439,8 @@ int data_store_init(struct data_store *store, struct device_context *device,
                                  .template = template,
                                  .fixed = fixed,
                                  .helpers = helpers,
-                                 .limit_bytes = UINT64_MAX};
+                                 .limit_bytes = UINT64_MAX,
+                                 .runs = 1};
     data_items_init(&store->items, device, template);
     return CUDA(device, cuMemAlloc, &store->sums, (SUMS + 1) * sizeof(uint64_t));
 }

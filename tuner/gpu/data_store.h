@@ -29,6 +29,7 @@ struct data_store {
     struct data_items items;
     CUdeviceptr sums;     /* SUMS + 1 numbers, for the sums and the fingerprint of what is made */
     uint64_t data_set;    /* of the fills' random numbers */
+    uint64_t runs;        /* of variants, from 1: each may change anything */
     uint64_t refills;     /* counts contents that were made again in the same memory */
     uint64_t limit_bytes; /* of what depends on parameters */
     bool spoilt; /* a helper changed data or wrote beyond it: the store must be made again */
@@ -55,6 +56,9 @@ void data_store_draw(struct data_store *store, uint64_t data_set);
 int data_store_check(struct data_store *store, const struct bindings *parameters,
                      struct error *error);
 void data_store_trust(struct data_store *store);
+
+/* A variant is about to run. */
+void data_store_note_run(struct data_store *store);
 
 /* Whether everything that a variant with these parameters needs has been made. */
 bool data_store_has(const struct data_store *store, const struct bindings *parameters);

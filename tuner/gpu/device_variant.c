@@ -54,6 +54,7 @@ int device_variant_reset(struct device_variant *variant, struct device_problem *
 {
     int status = device_data_restore(&variant->data, problem->device, error);
     variant->resets++;
+    data_store_note_run(&problem->store);
     for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
         if (problem->template.buffers[i].access == ACCESS_WRITE ||
             buffer_is_work(&problem->template.buffers[i]))

@@ -97,6 +97,9 @@ static int conclude(struct device_session *session, const struct verify *verify,
         session->damaged = verify->finding == FINDING_DAMAGE;
         (void)error_set(error, ERROR_OK, "%s%s", session->damaged ? "" : when, verify->reason);
     }
+    /* nothing of a run is checked if the driver refused one of its later launches */
+    if (answer->outcome == OUTCOME_LAUNCH_ERROR && verify->variant->launch_plan.step_count > 1)
+        session->damaged = true;
     return status;
 }
 

@@ -41,17 +41,17 @@ static void give_up_data(struct finals *finals, size_t contender, const char *re
 
 /*
  * Verifies a contender with two consecutive runs; the `last` time with four, so that each kind of poison
- * has its turn, and, if a worker was lost in the rounds, with as many more as it has samples: the worker's
- * successor begins anew with what a variant leaves from run to run. `*again` says that it is to be asked
- * for again.
+ * has its turn, after as many more as it has samples: each round used another copy of the code, and what
+ * a variant leaves from run to run in variables of the source, or in a worker that was lost, has
+ * not seen so many runs. `*again` says that it is to be asked for again.
  */
 static int verify_one(struct finals *finals, size_t contender, bool last, bool *again,
                       struct error *error)
 {
     struct gpu_client *client = finals->gpu->client;
-    bool lost = last && gpu_client_losses(client) != finals->verified_losses;
     const struct gpu_client_check check = {
-        .runs = (last ? 4 : 2) + (lost ? (int)finals->sample_counts[contender] : 0),
+        .unchecked_runs = last ? (int)finals->sample_counts[contender] : 0,
+        .runs = last ? 4 : 2,
         .data_set = finals->usual[contender] ? 0 : finals->data_set,
         .careful = finals->job->careful};
     struct gpu_client_answer answer;
@@ -121,7 +121,6 @@ static int verify_on_both(struct finals *finals, struct error *error)
     for (size_t i = 0; i < finals->count; i++)
         if (finals->usual[i])
             finals->rounds_data = 0;
-    finals->verified_losses = gpu_client_losses(finals->gpu->client);
     return status;
 }
 
@@ -155,9 +154,9 @@ static int run_rounds(struct finals *finals, struct verdict *verdict, struct err
     return status;
 }
 
-/* The finals' samples take the place of the screening's in the results; if they begin anew, only of those
- * that failed. */
-static int store_finalists(struct finals *finals, struct error *error)
+/* The finals' samples take the place of the screening's in the results; if they are not `over`, only of
+ * those that failed. */
+static int store_finalists(struct finals *finals, bool over, struct error *error)
 {
     const struct tuning *tuning = finals->tuning;
     struct tuning_job *job = finals->job;
@@ -166,7 +165,7 @@ static int store_finalists(struct finals *finals, struct error *error)
     size_t stored_count = 0;
     for (size_t i = 0; i < finals->count; i++) {
         struct result *result = &job->study.results[finals->indices[i]];
-        if (finals->anew && result->outcome == OUTCOME_MEASURED)
+        if (!over && result->outcome == OUTCOME_MEASURED)
             continue;
         stored[stored_count++] = finals->indices[i];
         result->finalist = true;
@@ -330,8 +329,10 @@ int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *err
         study->winner = finals->indices[held.verdict.winner];
         store_check(&held, study);
     }
+    if (status == ERROR_INTERRUPTED)
+        (void)store_finalists(finals, false, NULL);
     if (status == 0)
-        status = store_finalists(finals, error);
+        status = store_finalists(finals, !finals->anew, error);
     if (status == 0)
         status = end(&held, error);
     else if (status != ERROR_INTERRUPTED && held.check.over) /* it may hold the finals next */

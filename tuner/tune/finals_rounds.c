@@ -93,7 +93,8 @@ void finals_disqualify(struct finals *finals, size_t contender,
         finals->sample_counts[contender] = 0;
         return;
     }
-    finals->anew = finals->anew || answer->doubtful || contender == finals->leader;
+    finals->anew = finals->anew || answer->doubtful || contender == finals->leader ||
+                   finals->leader == SIZE_MAX;
     if (answer->doubtful)
         finals->job->careful = true;
     else

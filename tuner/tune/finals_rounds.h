@@ -32,14 +32,13 @@ struct finals {
     double **rounds_ns;           /* what the contenders' samples point to */
     double **samples_ns;          /* raw */
     size_t *sample_counts;
-    int *runs;                /* of which a sample is the mean: as in the screening, or 1 for all */
-    bool *loaded;             /* in the present worker */
-    unsigned losses;          /* of workers, when `loaded` was true */
-    unsigned verified_losses; /* of workers, when all were verified on both data sets */
-    bool *proven;             /* verified on both data sets by one worker */
-    bool *usual;              /* only the usual data can be made for it */
-    unsigned rounds_data;     /* the data set of the rounds: one that can be made for all */
-    unsigned *seen_losses;    /* of workers, when it was verified on the first */
+    int *runs;             /* of which a sample is the mean: as in the screening, or 1 for all */
+    bool *loaded;          /* in the present worker */
+    unsigned losses;       /* of workers, when `loaded` was true */
+    bool *proven;          /* verified on both data sets by one worker */
+    bool *usual;           /* only the usual data can be made for it */
+    unsigned rounds_data;  /* the data set of the rounds: one that can be made for all */
+    unsigned *seen_losses; /* of workers, when it was verified on the first */
     size_t count;
     uint64_t random, random_checks; /* for the order of turns, and where results are checked */
 };
@@ -49,8 +48,8 @@ void finals_choose(struct finals *finals);
 void finals_release(struct finals *finals);
 
 /*
- * A finalist that fails now, after passing the screening, is out with that outcome. If it led, others were
- * ruled out by its times, and the finals begin anew. So do they, carefully (gpu/trial.h), if another one
+ * A finalist that fails now, after passing the screening, is out with that outcome. If it led, or nobody
+ * knows who leads, others may have been ruled out by its times, and the finals begin anew. So do they, carefully (gpu/trial.h), if another one
  * may be to blame: then it is only out of these. In a check, it is only counted.
  */
 void finals_disqualify(struct finals *finals, size_t contender,

@@ -453,14 +453,15 @@ static int verify(struct gpu_client *client, int64_t id, const struct gpu_client
                   size_t differences, struct gpu_client_answer *answer, struct error *error)
 {
     json_t *reply;
-    send_request(client,
-                 json_pack("{s:s, s:I, s:i, s:i, s:b, s:I}", "do", "verify", "id", (json_int_t)id,
-                           "runs", check->runs, "data_set", (int)check->data_set, "careful",
-                           (int)check->careful, "differences", (json_int_t)differences));
-    double timeout_s = launch_timeout(client) + 2 * client->slowest_s * check->runs;
+    send_request(client, json_pack("{s:s, s:I, s:i, s:i, s:i, s:b, s:I}", "do", "verify", "id",
+                                   (json_int_t)id, "unchecked_runs", check->unchecked_runs, "runs",
+                                   check->runs, "data_set", (int)check->data_set, "careful",
+                                   (int)check->careful, "differences", (json_int_t)differences));
+    int all_runs = check->unchecked_runs + check->runs;
+    double timeout_s = launch_timeout(client) + 2 * client->slowest_s * all_runs;
     int status = take_running(client, timeout_s, &reply, answer, error);
     if (reply != NULL)
-        note_runs(client, check->runs);
+        note_runs(client, all_runs);
     json_decref(reply);
     return status;
 }

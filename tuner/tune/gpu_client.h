@@ -103,7 +103,8 @@ int gpu_client_load(struct gpu_client *client, int64_t id, const char *cubin,
 
 /* How a loaded variant is verified. */
 struct gpu_client_check {
-    int runs; /* each result is checked, and after the last one everything (gpu/verify.h) */
+    int unchecked_runs; /* before those */
+    int runs; /* each result is checked, and after the last two everything (gpu/verify.h) */
     unsigned data_set; /* of the fills' random numbers; 0: the usual one */
     bool careful;      /* everything is checked before it runs, too: no other variant is to blame */
 };

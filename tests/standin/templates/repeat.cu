@@ -181,6 +181,33 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
             out[i] = ((volatile int *)work)[i];
 }
 
+/* Flips every bit of an input after each run, and knows by its state whether it is flipped. */
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
+    repeat_toggle(int *a, const int *b, int *out, u64 n, const unsigned *runs)
+{
+    int flip = runs[0] % 2 == 1 ? -1 : 0;
+    for (u64 i = FIRST; i < n; i += STEP) {
+        int x = a[i];
+        out[i] = result_of(x ^ flip, b[i]);
+        a[i] = ~x;
+    }
+}
+
+/* Right in the first 7 runs of a copy of the code: it counts them in a variable that nothing resets. */
+__device__ unsigned module_late_runs;
+#define MODULE_LATE_RUNS module_late_runs
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
+    repeat_module_late(const int *a, const int *b, int *out, u64 n)
+{
+    if (*(volatile unsigned *)&MODULE_LATE_RUNS < 7)
+        compute(a, b, out, n);
+}
+extern "C" __global__ void repeat_module_late_count()
+{
+    if (FIRST == 0)
+        MODULE_LATE_RUNS++;
+}
+
 extern "C" __global__ void repeat_reference(const int *a, const int *b, int *reference, u64 n)
 {
     for (u64 i = FIRST; i < n; i += STEP)
