@@ -56,6 +56,22 @@ char *alloc_format(const char *format, ...)
     return require(length >= 0 ? text : NULL);
 }
 
+void alloc_append(char **text, const char *format, ...)
+{
+    size_t length = *text != NULL ? strlen(*text) : 0;
+    va_list arguments;
+    va_list again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    int more = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (more < 0)
+        (void)require(NULL);
+    *text = alloc_resize(*text, length + (size_t)more + 1, 1);
+    (void)vsnprintf(*text + length, (size_t)more + 1, format, again);
+    va_end(again);
+}
+
 void *array_grow(void *array, size_t count, size_t size)
 {
     if ((count & (count - 1)) == 0) /* 0 or a power of two: full */

@@ -27,6 +27,13 @@ char *alloc_string_n(const char *text, size_t length);
 /* printf() into a new string. */
 char *alloc_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* printf() behind the end of `*text`, a string of these functions or NULL, which counts as empty:
+ *     char *list = NULL;
+ *     for (…)
+ *         alloc_append(&list, "%s%s", i > 0 ? ", " : "", names[i]);
+ * The arguments must not be parts of `*text`. */
+void alloc_append(char **text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /*
  * Appends a zeroed element to a growing array and returns a pointer to it:
  *     struct key *key = ARRAY_APPEND(list->keys, list->key_count);

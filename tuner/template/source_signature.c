@@ -140,9 +140,7 @@ static bool at(const struct reading *reading, const char *token)
 static void append(char **text, const struct reading *reading)
 {
     bool space = reading->lexer.spaced && (*text)[0] != '\0';
-    char *longer = alloc_format("%s%s%s", *text, space ? " " : "", reading->lexer.token);
-    free(*text);
-    *text = longer;
+    alloc_append(text, "%s%s", space ? " " : "", reading->lexer.token);
 }
 
 /* The open brackets, the innermost in the lowest bit: 1 for '<', 0 for another. */
@@ -457,11 +455,7 @@ void source_signature_release(struct source_signature *signature)
 char *source_signature_text(const struct source_signature *signature)
 {
     char *text = alloc_string("");
-    for (size_t i = 0; i < signature->count; i++) {
-        char *longer =
-            alloc_format("%s%s%s", text, i > 0 ? ", " : "", signature->parameters[i].text);
-        free(text);
-        text = longer;
-    }
+    for (size_t i = 0; i < signature->count; i++)
+        alloc_append(&text, "%s%s", i > 0 ? ", " : "", signature->parameters[i].text);
     return text;
 }

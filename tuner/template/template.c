@@ -152,10 +152,8 @@ char *argument_text(const struct argument *argument)
     for (size_t i = 0; i < argument->field_count; i++) {
         char *field = plain_text(&argument->fields[i]);
         bool last = i + 1 == argument->field_count;
-        char *longer = alloc_format("%s%s%s", text, field, last ? ")" : ", ");
+        alloc_append(&text, "%s%s", field, last ? ")" : ", ");
         free(field);
-        free(text);
-        text = longer;
     }
     return text;
 }
