@@ -4,6 +4,7 @@
 shared_cubins=yes
 load helper
 
+readers="kept lower highest lowest times_0" # of an output that they have not written
 bad="once late alternate third spoil toggle memo_state module module_late far stray alike ticket"
 
 # sweep VALUES...: sweep.ini with these lines
@@ -177,25 +178,47 @@ END
 }
 
 @test "what is read from an output that was not written is neither always small, nor large, nor not a number" {
-    local cache
+    local cache mode
     templates=$scratch/templates
     cp -r "$sweeps/templates" templates
     for cache in cold warm; do
         sed -i "/^cache = /d;s/^\[kernel\]/&\ncache = $cache/" templates/larger.ini
         for base_ns in 3000 40000; do
-            stand_in noise=0.002 base_ns=$base_ns time.larger_kept=1000 time.larger_lower=1000
-            printf '%s\n' "[sweep]" "templates = templates" "[larger]" "mode = good, kept, lower" >sweep.ini
+            stand_in noise=0.002 base_ns=$base_ns time.larger_{kept,lower,highest,lowest,times_0}=1000
+            printf '%s\n' "[sweep]" "templates = templates" "[larger]" "mode = good, ${readers// /, }" >sweep.ini
             autotune --config sweep.ini --format csv --remeasure
             exits 0
             is good measured
-            is kept wrong_result
-            is lower wrong_result
+            for mode in $readers; do
+                is "$mode" wrong_result
+            done
         done
     done
-    for mode in kept lower; do
+    for mode in $readers; do
         autotune run --template templates/larger.ini --set "mode=$mode"
         exits 1
         has out wrong_result
+    done
+}
+
+@test "the check of a batch finds what reads an output that it has not written, of any type, in the screening" {
+    local mode type
+    templates=$scratch/templates
+    cp -r "$sweeps/templates" templates
+    for type in int32 uint32; do
+        if [ $type = uint32 ]; then
+            sed -i '/buffer.out/,/type/s/int32/uint32/;s/integers(-1000, 1000)/integers(1, 1000)/' templates/larger.ini
+            sed -i 's/int \*out/unsigned *out/;s/int \*reference/unsigned *reference/' templates/larger.cu
+        fi
+        stand_in noise=0.002 time.larger_good=1000 time.larger_{kept,lower,highest,lowest,times_0}=8000 # too slow for the finals
+        printf '%s\n' "[sweep]" "templates = templates" "[larger]" "n = 2^12" "mode = good, ${readers// /, }" >sweep.ini
+        autotune --config sweep.ini --format csv --remeasure
+        exits 0
+        [ "$(column runs | sort -u | tail -n 1)" -eq 32 ]
+        is good measured
+        for mode in $readers; do
+            is "$mode" wrong_result
+        done
     done
 }
 

@@ -642,6 +642,24 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size_t bytes, CUstr
     return CUDA_SUCCESS;
 }
 
+CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char byte, size_t width,
+                           size_t height, CUstream stream)
+{
+    BEGIN(cuMemsetD2D8Async, NEED_CONTEXT);
+    if (!enter_stream(stream))
+        return CUDA_ERROR_INVALID_HANDLE;
+    if (is_captured(stream))
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (width == 0 || height == 0)
+        return CUDA_SUCCESS;
+    if (pitch < width || !memory_holds(to, (height - 1) * pitch + width))
+        return CUDA_ERROR_INVALID_VALUE;
+    for (size_t row = 0; row < height && !stream_stopped(); row++)
+        memory_fill(to + row * pitch, byte, width);
+    clock_advance((double)(width * height) / MEMORY_BYTES_PER_NS);
+    return CUDA_SUCCESS;
+}
+
 /* --- Modules and functions
  * ------------------------------------------------------------------------ */
 

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { COPIES = BATCH_RUNS - 1, ALIGNMENT = 512 };
+enum { COPIES = BATCH_RUNS - 1, ALIGNMENT = 512, MAX_PITCH = INT32_MAX };
 
 struct batch {
     CUgraphExec graphs[CODE_COPIES]; /* one per copy of the code; NULL: none (yet) */
@@ -32,7 +32,14 @@ static bool is_copied(const struct device_problem *problem, size_t index)
            (problem->cold || buffer->access == ACCESS_WRITE || buffer_is_work(buffer));
 }
 
-/* Sets `*fits` if the copies of `buffers` take at most an eighth of the free memory. */
+/* The poison that run `run` starts from: any two consecutive runs see both a large number and a small one. */
+static enum poison poison_of(size_t run)
+{
+    return run % 2 == 0 ? POISON_LARGE : POISON_SMALL;
+}
+
+/* Sets `*fits` if the copies of `buffers` take at most an eighth of the free memory, and the driver takes
+ * two strides for the pitch of a memset. */
 static int check_memory(struct device_problem *problem, const struct device_buffer *buffers,
                         bool *fits, struct error *error)
 {
@@ -40,10 +47,13 @@ static int check_memory(struct device_problem *problem, const struct device_buff
     size_t free_bytes = 0;
     size_t all_bytes = 0;
     uint64_t bytes = 0;
-    for (size_t i = 0; i < problem->template.buffer_count; i++)
-        bytes += is_copied(problem, i) ? COPIES * stride_of(&buffers[i]) : 0;
     int status = CUDA(device, cuMemGetInfo, &free_bytes, &all_bytes);
-    *fits = bytes <= free_bytes / 8;
+    *fits = status == 0;
+    for (size_t i = 0; i < problem->template.buffer_count; i++) {
+        uint64_t stride = is_copied(problem, i) ? stride_of(&buffers[i]) : 0;
+        bytes += COPIES * stride;
+        *fits = *fits && bytes <= free_bytes / 8 && stride <= MAX_PITCH / 2;
+    }
     return status;
 }
 
@@ -336,7 +346,19 @@ int batch_run(const struct batches *batches, const struct batch *batch, struct e
     return CUDA(device, cuGraphLaunch, batch->graphs[batch->current], device->stream);
 }
 
-/* Of the copies: the same as device_variant_reset() of one run. */
+/* Poisons the copies of every other run, from `run` on. */
+static int poison_copies(struct device_context *device, struct device_variant *variant,
+                         size_t index, const struct device_buffer *own,
+                         const struct device_buffer *copies, size_t run, struct error *error)
+{
+    uint64_t stride = stride_of(own);
+    variant->poison = poison_of(run);
+    return CUDA(device, cuMemsetD2D8Async, copies->data + run * stride, 2 * stride,
+                device_variant_poison(variant, index, own->type), stride, (COPIES + 1 - run) / 2,
+                device->stream);
+}
+
+/* Of the copies: the same as device_variant_reset_to() of each run. */
 static int reset_copies(const struct batches *batches, const struct batch *batch,
                         struct device_variant *variant, size_t index, struct error *error)
 {
@@ -351,21 +373,23 @@ static int reset_copies(const struct batches *batches, const struct batch *batch
         return 0;
     if (buffer->access == ACCESS_READ_WRITE)
         return fill_copies(device, &problem->data.pristine[index], copies, error);
-    if (buffer->access == ACCESS_WRITE || buffer_is_work(buffer))
-        return CUDA(device, cuMemsetD8Async, copies->data,
-                    device_variant_poison(variant, index, own->type), copies->bytes,
-                    device->stream);
-    return 0;
+    if (buffer->access != ACCESS_WRITE && !buffer_is_work(buffer))
+        return 0;
+    int status = poison_copies(device, variant, index, own, copies, 0, error);
+    return status != 0 ? status : poison_copies(device, variant, index, own, copies, 1, error);
 }
 
 int batch_reset(const struct batches *batches, const struct batch *batch,
                 struct device_variant *variant, struct error *error)
 {
-    int status = variant != NULL ? device_variant_reset(variant, batches->problem, error) : 0;
+    int status = 0;
+    if (variant == NULL)
+        return 0;
     for (size_t i = 0; i < batches->problem->template.buffer_count && status == 0; i++)
-        if (variant != NULL)
-            status = reset_copies(batches, batch, variant, i, error);
-    return status;
+        status = reset_copies(batches, batch, variant, i, error);
+    return status != 0
+               ? status
+               : device_variant_reset_to(variant, batches->problem, poison_of(COPIES), error);
 }
 
 size_t batch_reset_calls(const struct batches *batches)
@@ -373,16 +397,17 @@ size_t batch_reset_calls(const struct batches *batches)
     const struct device_problem *problem = batches->problem;
     size_t calls = device_variant_reset_calls(problem);
     for (size_t i = 0; i < problem->template.buffer_count; i++)
-        calls += problem->template.buffers[i].access == ACCESS_READ_WRITE ? COPIES : 1;
+        calls += problem->template.buffers[i].access == ACCESS_READ_WRITE ? COPIES : 2;
     return calls;
 }
 
-int batch_show(const struct batches *batches, const struct device_variant *variant, size_t run,
+int batch_show(const struct batches *batches, struct device_variant *variant, size_t run,
                struct error *error)
 {
     struct device_problem *problem = batches->problem;
     struct device_context *device = problem->device;
     int status = 0;
+    variant->poison = poison_of(run);
     for (size_t i = 0; i < problem->template.buffer_count && status == 0 && run < COPIES; i++) {
         const struct device_buffer *own = &variant->data.buffers[i];
         const struct device_buffer *copies = &batches->copies[i];

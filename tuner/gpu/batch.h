@@ -9,7 +9,9 @@
  * batch starts:
  *
  * - Each run has its own copy of every output and of every scratch buffer that is work space, poisoned
- *   before the batch: no run finds what another has left there.
+ *   before the batch: no run finds what another has left there. Every other run starts from a large number,
+ *   the others from a small one, so that two consecutive runs show what reads an output that it has not
+ *   written.
  * - Cold cache: the same is true of every other buffer. One flush before the batch makes all copies
  *   cold, and no run touches another's. (Only the code stays warm from one run to the next.)
  *   Read_write buffers are restored for every run before the flush.
@@ -75,8 +77,8 @@ int batch_reset(const struct batches *batches, const struct batch *batch,
 size_t batch_reset_calls(const struct batches *batches);
 
 /* Queues copying the results of run `run` of the last batch, 0 to BATCH_RUNS - 1, to the variant's own
- * buffers, unless they are there. */
-int batch_show(const struct batches *batches, const struct device_variant *variant, size_t run,
+ * buffers, unless they are there, and notes the poison that it started from. */
+int batch_show(const struct batches *batches, struct device_variant *variant, size_t run,
                struct error *error);
 
 /* The copies of a read buffer, which no variant may change, and their fingerprint (inspect.h; NULL: not

@@ -34,7 +34,7 @@ unsigned char device_variant_poison(const struct device_variant *variant, size_t
             template->expectations[i].compare == COMPARE_UNORDERED)
             return element_poison(
                 type); /* the sums of what was not written are those of the reference */
-    return element_poison_of_run(type, variant->resets);
+    return element_poison_of(type, variant->poison);
 }
 
 static int poison(const struct device_variant *variant, struct device_problem *problem,
@@ -52,9 +52,16 @@ static int poison(const struct device_variant *variant, struct device_problem *p
 int device_variant_reset(struct device_variant *variant, struct device_problem *problem,
                          struct error *error)
 {
+    static const enum poison turns[] = {POISON_USUAL, POISON_LARGE, POISON_USUAL, POISON_SMALL};
+    return device_variant_reset_to(variant, problem, turns[variant->resets++ % 4], error);
+}
+
+int device_variant_reset_to(struct device_variant *variant, struct device_problem *problem,
+                            enum poison poison_kind, struct error *error)
+{
     int status = device_data_restore(&variant->data, problem->device, error);
-    variant->resets++;
     data_store_note_run(&problem->store);
+    variant->poison = poison_kind;
     for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
         if (problem->template.buffers[i].access == ACCESS_WRITE ||
             buffer_is_work(&problem->template.buffers[i]))

@@ -28,7 +28,8 @@ struct device_variant {
     struct data_places *places;    /* of the scratch buffers */
     struct bindings parameters;
     uint64_t refills;    /* data_store.refills when its variables were filled */
-    unsigned resets;     /* of its buffers: they decide the poison */
+    unsigned resets;     /* device_variant_reset() was called so often */
+    enum poison poison;  /* from which the run started whose results its buffers have */
     struct batch *batch; /* see batch.h; freed by whoever made it; NULL: none */
 };
 
@@ -77,12 +78,17 @@ int device_variant_run(const struct device_variant *variant, struct device_probl
 /*
  * Queues what must precede every run, timed or not: restores read_write buffers to their initial
  * contents, poisons outputs, so that no run finds an earlier one's results there, and poisons the
- * scratch buffers that are work space. The poison changes from run to run (element.h).
+ * scratch buffers that are work space. The poison takes turns: the usual one, which the first verified run
+ * starts from, a large number, the usual one, a small number (element.h).
  */
 int device_variant_reset(struct device_variant *variant, struct device_problem *problem,
                          struct error *error);
 
-/* The byte that buffer `index`, an output or work space of this type, was last poisoned with. */
+/* The same with this poison, out of turn. */
+int device_variant_reset_to(struct device_variant *variant, struct device_problem *problem,
+                            enum poison poison_kind, struct error *error);
+
+/* The byte of variant->poison for buffer `index`, an output or work space of this type. */
 unsigned char device_variant_poison(const struct device_variant *variant, size_t index,
                                     enum element_type type);
 

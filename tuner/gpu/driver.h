@@ -39,6 +39,7 @@
     X(cuMemcpyDtoHAsync, 3020)                                                                     \
     X(cuMemcpyDtoDAsync, 3020)                                                                     \
     X(cuMemsetD8Async, 3020)                                                                       \
+    X(cuMemsetD2D8Async, 3020)                                                                     \
     X(cuModuleLoadData, 2000)                                                                      \
     X(cuModuleUnload, 2000)                                                                        \
     X(cuModuleGetFunction, 2000)                                                                   \

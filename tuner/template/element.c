@@ -54,19 +54,12 @@ unsigned char element_poison(enum element_type type)
     return types[type].floating ? 0xff : 0xa5;
 }
 
-unsigned char element_poison_of_run(enum element_type type, unsigned run)
+unsigned char element_poison_of(enum element_type type, enum poison poison)
 {
     bool is_unsigned = type >= ELEMENT_UINT8 && type <= ELEMENT_UINT64;
-    if (element_bytes(type) == 1) /* a small or a large one would often be the right value */
+    if (poison == POISON_USUAL || element_bytes(type) == 1)
         return element_poison(type);
-    switch (run % 4) {
-    case 0:
-        return is_unsigned ? 0x00 : 0xfb; /* small */
-    case 1:
-        return 0x7b; /* large */
-    default:
-        return element_poison(type);
-    }
+    return poison == POISON_LARGE ? 0x7b : is_unsigned ? 0x00 : 0xfb;
 }
 
 /* A 16-bit floating-point format: sign, exponent, fraction. */

@@ -44,13 +44,13 @@ const char *const *element_names(void);
 unsigned char element_poison(enum element_type type);
 
 /*
- * The byte before a variant's run of this number. Whoever reads an output that he has not written may take
- * one number for the start of a maximum and another for that of a minimum, and NaN for either. So the poison
- * takes turns: a large finite number, twice element_poison(), and a small one (a negative one, if the type
- * has any, else zero). Of one byte it is always element_poison(). A trial of four runs checks the first and
- * the last, and any two pairs of runs in a row see all.
+ * The byte that fills outputs before one run. A kernel that reads an output that it has not written takes a
+ * small number for the start of a maximum, a large one for that of a minimum, NaN for either, and multiplies
+ * any number but NaN by 0. So runs take turns. The small number is negative if the type has negative ones,
+ * else zero. Elements of one byte always get element_poison(): a small or a large one would often be right.
  */
-unsigned char element_poison_of_run(enum element_type type, unsigned run);
+enum poison { POISON_USUAL, POISON_LARGE, POISON_SMALL };
+unsigned char element_poison_of(enum element_type type, enum poison poison);
 
 /* Smaller elements can equal the poison by chance. */
 enum { ELEMENT_POISON_BYTES = 4 };

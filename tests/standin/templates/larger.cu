@@ -22,18 +22,47 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     for (u64 i = FIRST; i < n; i += STEP) {
         int x = a[i] > b[i] ? a[i] : b[i];
         out[i] = out[i] > x ? out[i] : x;
-        most[i] = fmaxf(most[i], f[i]);
+        most[i] = f[i];
     }
 }
 
-/* The same with the smaller one: right if the output holds more, which is wrong for `most` alone. */
+/* The same with the smaller one: right if the output holds more. */
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     larger_lower(const int *a, const int *b, int *out, const float *f, float *most, u64 n)
 {
     for (u64 i = FIRST; i < n; i += STEP) {
         int x = a[i] > b[i] ? a[i] : b[i];
         out[i] = out[i] < x ? out[i] : x;
+        most[i] = f[i];
+    }
+}
+
+/* Both of the floating-point output alone: right if that holds NaN, too. */
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
+    larger_highest(const int *a, const int *b, int *out, const float *f, float *most, u64 n)
+{
+    for (u64 i = FIRST; i < n; i += STEP) {
+        out[i] = a[i] > b[i] ? a[i] : b[i];
+        most[i] = fmaxf(most[i], f[i]);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
+    larger_lowest(const int *a, const int *b, int *out, const float *f, float *most, u64 n)
+{
+    for (u64 i = FIRST; i < n; i += STEP) {
+        out[i] = a[i] > b[i] ? a[i] : b[i];
         most[i] = fminf(most[i], f[i]);
+    }
+}
+
+/* Adds nothing to what the output holds, unless that is NaN. */
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
+    larger_times_0(const int *a, const int *b, int *out, const float *f, float *most, u64 n)
+{
+    for (u64 i = FIRST; i < n; i += STEP) {
+        out[i] = a[i] > b[i] ? a[i] : b[i];
+        most[i] = 0 * most[i] + f[i];
     }
 }
 
