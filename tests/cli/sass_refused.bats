@@ -9,15 +9,4 @@ load sass
     [ "$code" -ne 0 ] || skip "there is one in the CUDA Toolkit"
     exits 3
     has err nvdisasm cuobjdump "pip install"
-    PATH=/nowhere CUDA_HOME=/nowhere autotune --config sweep.ini --arch sm_90 --sass
-    exits 3
-    has err nvdisasm cuobjdump "pip install"
-    [ ! -e results ]
-}
-
-@test "--sass without --arch is refused" {
-    templates
-    autotune --config sweep.ini --sass
-    exits 2
-    has err "--arch"
 }

@@ -7,7 +7,6 @@
 #include "base/worker.h"
 #include "compile/cubin_cache.h"
 #include "record/gpu.h"
-#include "record/instruction_kinds.h"
 #include "unit/scratch.h"
 
 #include <fcntl.h>
@@ -52,13 +51,11 @@ static json_t *error_message(int code, const char *text)
     return message_from_error(&error);
 }
 
-/* Without a cubin the compiler has refused the source; `counts` may be NULL. */
-static json_t *write_entry(const struct player *player, const char *cubin, const char *log,
-                           size_t *counts)
+/* Without a cubin the compiler has refused the source. */
+static json_t *write_entry(const struct player *player, const char *cubin, const char *log)
 {
     struct error error;
-    struct compiled_kernel kernel = {
-        .entry = (char[]){"kernel"}, .registers = SCRIPTED_REGISTERS, .instructions = counts};
+    struct compiled_kernel kernel = {.entry = (char[]){"kernel"}, .registers = SCRIPTED_REGISTERS};
     struct compilation compilation = {.cubin = (char *)(uintptr_t)cubin,
                                       .cubin_bytes = cubin != NULL ? strlen(cubin) : 0,
                                       .log = (char *)(uintptr_t)log,
@@ -67,20 +64,12 @@ static json_t *write_entry(const struct player *player, const char *cubin, const
     const char *path = json_string_value(json_object_get(player->request, "output"));
     if (cubin_cache_write(path, &compilation, &error) != 0)
         return message_from_error(&error);
-    if (counts != NULL)
-        return json_pack("{s:s}", "event", "counted");
     return json_pack("{s:s, s:f}", "event", "compiled", "milliseconds", 1.0);
 }
 
 static json_t *compile(struct player *player)
 {
-    return write_entry(player, player->name, "", NULL); /* another for each `us` */
-}
-
-static json_t *count(struct player *player)
-{
-    size_t counts[SASS_KIND_COUNT] = {[SASS_OTHER] = SCRIPTED_INSTRUCTIONS};
-    return write_entry(player, player->name, "", counts);
+    return write_entry(player, player->name, ""); /* another for each `us` */
 }
 
 static json_t *greet_as_compiler(struct player *player)
@@ -215,7 +204,6 @@ static const struct {
 } requests[] = {
     {"compiler", greet_as_compiler},
     {"compile", compile},
-    {"count", count},
     {"device", greet_as_device},
     {"open", open_problem},
     {"load", load},
@@ -416,12 +404,12 @@ static json_t *say_error(struct player *player)
 
 static json_t *compile_to(struct player *player)
 {
-    return write_entry(player, player->argument, "", NULL);
+    return write_entry(player, player->argument, "");
 }
 
 static json_t *refuse(struct player *player)
 {
-    return write_entry(player, NULL, player->argument, NULL);
+    return write_entry(player, NULL, player->argument);
 }
 
 static size_t count_requests(const char *request, size_t bytes);

@@ -11,7 +11,7 @@
  *     }
  *
  * Without a script they behave. A compile worker writes a cache entry with one kernel, "kernel", of
- * 32 registers, and 100 instructions if they are counted. A device worker says that each variant takes `us` microseconds, which is a
+ * 32 registers. A device worker says that each variant takes `us` microseconds, which is a
  * parameter of the variant, with noise of 0.1 %, and none if it is
  * hopeless by its verified run; below the request's `short_ns`, or if a batch is
  * asked for, samples are of 32 runs.
@@ -33,7 +33,7 @@
 
 #include <stddef.h>
 
-enum { SCRIPTED_REGISTERS = 32, SCRIPTED_INSTRUCTIONS = 100, SCRIPTED_RUNS = 32 };
+enum { SCRIPTED_REGISTERS = 32, SCRIPTED_RUNS = 32 };
 
 /* Plays a worker; returns its exit status. */
 int scripted_worker_main(char **argv);

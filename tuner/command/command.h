@@ -40,7 +40,6 @@ struct command_options {
     int progress;
     int remeasure;
     int timings;
-    int sass;
     int exhaustive;
     int evaluations;
     int no_wait;

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/node.h"
-#include "compile/sass.h"
 #include "tune/run.h"
 
 #include <poll.h>
@@ -124,10 +123,7 @@ static int check_options(const struct command_options *options, enum report_form
     int status = command_check(options, true, format, error);
     if (status == 0 && options->jobs < 1 && options->jobs != JOBS_ALL)
         return error_set(error, ERROR_USAGE, "--jobs must be at least 1");
-    if (status == 0 && options->sass && options->arch == NULL)
-        return error_set(error, ERROR_USAGE,
-                         "--sass needs static mode; add an architecture, for example --arch sm_90");
-    return status == 0 && options->sass ? sass_available(error) : status;
+    return status;
 }
 
 static int read_devices(const struct command_options *options, struct device_list *devices,
@@ -186,7 +182,6 @@ static int tune_as_asked(int argc, const char **argv, const struct command_optio
         .remeasure = options->remeasure != 0,
         .no_wait = options->no_wait != 0,
         .record_on_network = options->record_on_network != 0,
-        .instructions = options->sass != 0,
         .quiet = options->quiet != 0,
         .history = options->progress != 0,
         .notice = print_notice,
@@ -249,9 +244,6 @@ int command_tune(int argc, const char **argv, struct error *error)
         option_flag("no-wait", 0, &options.no_wait,
                     "fail if another run is using the GPU (default: wait for it)"),
         option_record_on_network(&options),
-        option_flag("sass", 0, &options.sass,
-                    "with --arch: also count instructions (loads by width, barriers, atomics); "
-                    "needs nvdisasm or cuobjdump"),
         POPT_TABLEEND};
     int status = command_parse(
         argc, argv, table,

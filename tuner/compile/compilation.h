@@ -18,7 +18,6 @@ struct compiled_kernel {
     long shared_bytes;         /* static */
     int barriers;              /* per block; 0 if not reported (NVRTC 12.0) */
     int max_threads_per_block; /* launch bounds, read from the cubin; 0: none */
-    size_t *instructions;      /* by enum sass_kind; NULL: not counted */
 };
 
 /* If the compiler refused an entry, the log begins with this, followed by the C++ name, "': " and

@@ -23,73 +23,51 @@ size_t compile_estimate_kind(struct compile_estimate *estimate, const char *sour
     return estimate->count - 1;
 }
 
-void compile_estimate_add(struct compile_estimate *estimate, size_t kind, enum compile_step step)
+void compile_estimate_add(struct compile_estimate *estimate, size_t kind)
 {
-    estimate->kinds[kind].steps[step].left++;
+    estimate->kinds[kind].left++;
 }
 
-void compile_estimate_done(struct compile_estimate *estimate, size_t kind, enum compile_step step,
-                           double seconds)
+void compile_estimate_done(struct compile_estimate *estimate, size_t number, double seconds)
 {
-    struct compile_progress *progress = &estimate->kinds[kind].steps[step];
-    progress->left--;
-    progress->done++;
-    progress->done_s += seconds;
-    progress->longest_s = fmax(progress->longest_s, seconds);
+    struct compile_kind *kind = &estimate->kinds[number];
+    kind->left--;
+    kind->done++;
+    kind->done_s += seconds;
+    kind->longest_s = fmax(kind->longest_s, seconds);
 }
 
 /* The average of a kind, or of all kinds as long as none of its own is done. */
-double compile_estimate_mean_s(const struct compile_estimate *estimate, size_t kind,
-                               enum compile_step step)
+double compile_estimate_mean_s(const struct compile_estimate *estimate, size_t number)
 {
-    struct compile_progress sum = estimate->kinds[kind].steps[step];
-    for (size_t i = 0; i < estimate->count && estimate->kinds[kind].steps[step].done == 0; i++) {
-        sum.done += estimate->kinds[i].steps[step].done;
-        sum.done_s += estimate->kinds[i].steps[step].done_s;
+    const struct compile_kind *kind = &estimate->kinds[number];
+    size_t done = kind->done;
+    double done_s = kind->done_s;
+    for (size_t i = 0; i < estimate->count && kind->done == 0; i++) {
+        done += estimate->kinds[i].done;
+        done_s += estimate->kinds[i].done_s;
     }
-    return sum.done > 0 ? sum.done_s / (double)sum.done : 0;
-}
-
-/* The work of all workers together. */
-static double work_s(const struct compile_estimate *estimate)
-{
-    double work = 0;
-    for (size_t i = 0; i < estimate->count; i++) {
-        size_t compiles = estimate->kinds[i].steps[COMPILE_STEP_COMPILE].left;
-        size_t counts = estimate->kinds[i].steps[COMPILE_STEP_COUNT].left;
-        counts += estimate->counting ? compiles : 0;
-        work += (double)compiles * compile_estimate_mean_s(estimate, i, COMPILE_STEP_COMPILE) +
-                (double)counts * compile_estimate_mean_s(estimate, i, COMPILE_STEP_COUNT);
-    }
-    return work;
-}
-
-/* The longest that a single job may still take: near the end, most workers wait for one. */
-static double longest_s(const struct compile_estimate *estimate,
-                        const struct compile_running *running, size_t running_count)
-{
-    double longest = 0;
-    for (size_t i = 0; i < estimate->count; i++)
-        for (int step = 0; step < COMPILE_STEPS; step++) {
-            size_t queued = estimate->kinds[i].steps[step].left;
-            for (size_t j = 0; j < running_count; j++)
-                queued -= running[j].kind == i && (int)running[j].step == step;
-            if (queued > 0)
-                longest = fmax(longest, estimate->kinds[i].steps[step].longest_s);
-        }
-    for (size_t i = 0; i < running_count; i++)
-        longest =
-            fmax(longest, compile_estimate_mean_s(estimate, running[i].kind, running[i].step) -
-                              running[i].elapsed_s);
-    return longest;
+    return done > 0 ? done_s / (double)done : 0;
 }
 
 double compile_estimate_left_s(const struct compile_estimate *estimate, size_t workers,
                                const struct compile_running *running, size_t running_count)
 {
-    double work = work_s(estimate);
-    for (size_t i = 0; i < running_count; i++)
-        work -= fmin(running[i].elapsed_s,
-                     compile_estimate_mean_s(estimate, running[i].kind, running[i].step));
-    return fmax(work / (double)workers, longest_s(estimate, running, running_count));
+    double work_s = 0;    /* of all workers together */
+    double longest_s = 0; /* that a single job may still take: near the end, most wait for one */
+    for (size_t i = 0; i < estimate->count; i++) {
+        const struct compile_kind *kind = &estimate->kinds[i];
+        size_t queued = kind->left;
+        for (size_t j = 0; j < running_count; j++)
+            queued -= running[j].kind == i;
+        work_s += (double)kind->left * compile_estimate_mean_s(estimate, i);
+        if (queued > 0)
+            longest_s = fmax(longest_s, kind->longest_s);
+    }
+    for (size_t i = 0; i < running_count; i++) {
+        double mean_s = compile_estimate_mean_s(estimate, running[i].kind);
+        work_s -= fmin(running[i].elapsed_s, mean_s);
+        longest_s = fmax(longest_s, mean_s - running[i].elapsed_s);
+    }
+    return fmax(work_s / (double)workers, longest_s);
 }

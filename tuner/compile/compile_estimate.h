@@ -7,8 +7,8 @@
  * random sample, and if a few of each kind are done before the others.
  *
  *     size_t kind = compile_estimate_kind(&estimate, source_hash);
- *     compile_estimate_add(&estimate, kind, COMPILE_STEP_COMPILE);               a new job
- *     compile_estimate_done(&estimate, kind, COMPILE_STEP_COMPILE, seconds);     its end
+ *     compile_estimate_add(&estimate, kind);               a new job
+ *     compile_estimate_done(&estimate, kind, seconds);     its end
  *     left_s = compile_estimate_left_s(&estimate, workers, running, running_count);
  *     compile_estimate_release(&estimate);
  */
@@ -20,32 +20,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a worker does for a job; the second step only if instructions are counted. */
-enum compile_step { COMPILE_STEP_COMPILE, COMPILE_STEP_COUNT, COMPILE_STEPS };
-
-struct compile_progress {
+struct compile_kind {
+    char source_hash[HASH_BYTES];
     size_t left; /* queued or running */
     size_t done;
     double done_s;    /* the sum of their times */
     double longest_s; /* of those */
 };
 
-struct compile_kind {
-    char source_hash[HASH_BYTES];
-    struct compile_progress steps[COMPILE_STEPS];
-};
-
 /* Zeroed is empty. */
 struct compile_estimate {
-    bool counting; /* the instructions of whatever is compiled are counted afterwards */
     struct compile_kind *kinds;
     size_t count;
 };
 
-/* The step that a worker is doing. */
+/* What a worker is doing. */
 struct compile_running {
     size_t kind;
-    enum compile_step step;
     double elapsed_s;
 };
 
@@ -54,13 +45,11 @@ void compile_estimate_release(struct compile_estimate *estimate);
 /* The kind of jobs with this source. */
 size_t compile_estimate_kind(struct compile_estimate *estimate, const char *source_hash);
 
-void compile_estimate_add(struct compile_estimate *estimate, size_t kind, enum compile_step step);
-void compile_estimate_done(struct compile_estimate *estimate, size_t kind, enum compile_step step,
-                           double seconds);
+void compile_estimate_add(struct compile_estimate *estimate, size_t kind);
+void compile_estimate_done(struct compile_estimate *estimate, size_t kind, double seconds);
 
-/* How long a step of this kind takes on average, as far as is known; 0: nothing has been done yet. */
-double compile_estimate_mean_s(const struct compile_estimate *estimate, size_t kind,
-                               enum compile_step step);
+/* How long a job of this kind takes on average, as far as is known; 0: nothing has been done yet. */
+double compile_estimate_mean_s(const struct compile_estimate *estimate, size_t kind);
 
 /* Seconds until `workers` workers have done all that is left; 0 if nothing has been done yet. */
 double compile_estimate_left_s(const struct compile_estimate *estimate, size_t workers,

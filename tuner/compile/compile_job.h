@@ -12,8 +12,7 @@ struct compile_job {
     char *path; /* of its entry in the cubin cache */
     bool done;
     bool has_cubin;                 /* otherwise `failure` or the compiler's log says why */
-    struct compilation compilation; /* kernels and log; no image. The kernels have their
-                                       instructions if the pool counts them */
+    struct compilation compilation; /* kernels and log; no image */
     char failure[256];              /* how its worker was lost; "" if it was not */
     bool timed_out;                 /* the worker missed the deadline */
     bool killed;                    /* from outside, more than once */

@@ -19,7 +19,7 @@ int compile_pool_new(struct compile_pool **pool, struct event_loop *loop,
     new->workers.loop = loop;
     new->workers.pool = new;
     pool_places_init(&new->workers.places, options->nodes, options->workers);
-    pool_jobs_init(&new->jobs, options->cache_folder, options->instructions);
+    pool_jobs_init(&new->jobs, options->cache_folder);
     pool_dispatch_begin(new, loop);
     new->compile_timeout_s = options->compile_timeout_s;
     if (options->arch != NULL)
@@ -131,13 +131,10 @@ int compile_pool_request(struct compile_pool *pool, const char *name, const char
     if (known != NULL && !known->unreadable)
         return 0;
     new->unreadable = new->job.done = new->job.has_cubin = false;
-    new->step = COMPILE_STEP_COMPILE;
-    bool compiled = pool_jobs_take_entry(&pool->jobs, new, NULL) == 1;
-    new->job.cached = new->job.done;
+    new->job.cached = pool_jobs_take_entry(&pool->jobs, new, NULL) == 1;
     if (new->job.cached)
         return 0;
-    if (!compiled)
-        pool_jobs_request(&pool->jobs, new, name, text, source_hash, pool->arch, options);
+    pool_jobs_request(&pool->jobs, new, name, text, source_hash, pool->arch, options);
     new->kind = compile_estimate_kind(&pool->jobs.estimate, source_hash);
     pool_jobs_enqueue(&pool->jobs, new, urgent);
     /* at once: more requests follow before the next wait */
@@ -247,9 +244,8 @@ double compile_pool_left_s(const struct compile_pool *pool, size_t *jobs)
     for (size_t i = 0; i < workers->count; i++) {
         const struct pool_worker *worker = workers->items[i];
         if (worker->job != NULL && !worker->second)
-            running[count++] =
-                (struct compile_running){worker->job->kind, worker->job->step,
-                                         (double)(clock_ns() - worker->began_ns) * 1e-9};
+            running[count++] = (struct compile_running){
+                worker->job->kind, (double)(clock_ns() - worker->began_ns) * 1e-9};
     }
     double left_s = compile_estimate_left_s(&pool->jobs.estimate,
                                             pool_places_limit(&workers->places), running, count);

@@ -24,8 +24,7 @@ struct compile_pool_options {
     struct nodes *nodes;      /* the machines; NULL: this one */
     double compile_timeout_s; /* for one job, not counting waits for a processor */
     const char *cache_folder;
-    const char *arch;  /* "sm_90"; or set later, before the first job: compile_pool_set_arch() */
-    bool instructions; /* also count every cubin's instructions (sass.h) */
+    const char *arch; /* "sm_90"; or set later, before the first job: compile_pool_set_arch() */
 };
 
 struct compile_pool;
@@ -99,8 +98,7 @@ struct compile_pool_share {
 struct compile_pool_share compile_pool_share(const struct compile_pool *pool, size_t number);
 
 /* Waits until the job is done. Returns 0, ERROR_INTERRUPTED, ERROR_WORKER if workers do not start,
- * ERROR_RECORD if the cache cannot be written or read or the disassembler fails, or ERROR_DEVICE if
- * there is none. */
+ * or ERROR_RECORD if the cache cannot be written or read. */
 int compile_pool_wait(struct compile_pool *pool, const struct compile_job *job,
                       struct error *error);
 

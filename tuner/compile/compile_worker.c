@@ -7,7 +7,6 @@
 #include "compile/cubin_cache.h"
 #include "compile/nvrtc.h"
 #include "compile/precompiler.h"
-#include "compile/sass.h"
 #include "template/source_file.h"
 
 #include <malloc.h>
@@ -130,35 +129,11 @@ static int compile(struct precompiler *precompiler, const json_t *message, doubl
     return status;
 }
 
-/* Adds the numbers of instructions to the entry of a cubin. */
-static int count_instructions(const json_t *message, struct error *error)
-{
-    const char *path = json_string_value(json_object_get(message, "output"));
-    struct compilation compilation = {0};
-    bool found = false;
-    if (path == NULL)
-        return error_set(error, ERROR_WORKER, "expected {\"do\":\"count\",\"output\":…}");
-    int status = cubin_cache_read(path, &compilation, &found, error);
-    if (status == 0 && (!found || compilation.cubin == NULL))
-        status = error_set(error, ERROR_RECORD,
-                           "'%s' cannot be read; check the folder of the cubin cache", path);
-    if (status == 0)
-        status = sass_count_kernels(&compilation, error);
-    if (status == 0)
-        status = cubin_cache_write(path, &compilation, error);
-    compilation_release(&compilation);
-    return status;
-}
-
 /* The reply to a request. */
 static json_t *serve(struct precompiler *precompiler, const json_t *message)
 {
-    const char *request = json_string_value(json_object_get(message, "do"));
     double milliseconds = 0;
     struct error error;
-    if (request != NULL && strcmp(request, "count") == 0)
-        return count_instructions(message, &error) != 0 ? message_from_error(&error)
-                                                        : json_pack("{s:s}", "event", "counted");
     if (compile(precompiler, message, &milliseconds, &error) != 0)
         return message_from_error(&error);
     return json_pack("{s:s, s:f}", "event", "compiled", "milliseconds", milliseconds);

@@ -1,6 +1,6 @@
 /*
  * A compile worker: NVRTC in a process of its own, because NVRTC compiles one source at a time in
- * each process. It also runs the disassembler. It answers one message per request; FORMATS.md lists
+ * each process. It answers one message per request; FORMATS.md lists
  * them.
  */
 #ifndef AUTOTUNE_COMPILE_WORKER_H

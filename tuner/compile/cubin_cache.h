@@ -1,7 +1,7 @@
 /*
  * The cubin cache: compiled variants on disk, each under a key that depends on everything that went
- * into it. An entry is one file: a line of JSON (what it is, the kernels' figures and, once they
- * were counted, their instructions, the compiler's log, the cubin's length and checksum), then the
+ * into it. An entry is one file: a line of JSON (what it is, the kernels' figures, the
+ * compiler's log, the cubin's length and checksum), then the
  * cubin itself. Entries are written atomically, so readers in other processes see a whole entry or
  * none; a damaged entry is removed and counts as missing. If the compiler refuses a source, its
  * entry has no cubin, so that it is not tried again. An entry's file has the date of its last use,

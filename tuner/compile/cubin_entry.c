@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/json_text.h"
-#include "record/instruction_kinds.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -97,20 +96,6 @@ static bool find_header(const struct text *entry, struct header *header)
     return memcmp(entry->bytes + START_BYTES, digits, HASH_DIGITS) == 0;
 }
 
-/* The numbers of instructions; NULL if they are not in the entry, or an older autotune counted. */
-static size_t *read_instructions(const char *text)
-{
-    long long number;
-    if (!take_number(&text, INT_MAX, &number) || number != SASS_KINDS_VERSION)
-        return NULL;
-    size_t *counts = alloc_zeroed(SASS_KIND_COUNT, sizeof *counts);
-    for (size_t i = 0; i < SASS_KIND_COUNT; i++) {
-        (void)take_number(&text, MOST_BYTES, &number);
-        counts[i] = number > 0 ? (size_t)number : 0;
-    }
-    return counts;
-}
-
 /* Three lines. */
 static bool read_kernel(struct header *header, struct compiled_kernel *kernel)
 {
@@ -126,7 +111,6 @@ static bool read_kernel(struct header *header, struct compiled_kernel *kernel)
     kernel->member = good ? (type)number : 0;
     KERNEL_FIGURES(X)
 #undef X
-    kernel->instructions = read_instructions(figures);
     return good;
 }
 
@@ -180,10 +164,6 @@ static void write_kernel(FILE *stream, const struct compiled_kernel *kernel)
     blank = ' ';
     KERNEL_FIGURES(X)
 #undef X
-    if (kernel->instructions != NULL)
-        fprintf(stream, " %d", SASS_KINDS_VERSION);
-    for (size_t i = 0; kernel->instructions != NULL && i < SASS_KIND_COUNT; i++)
-        fprintf(stream, " %zu", kernel->instructions[i]);
     fputc('\n', stream);
 }
 

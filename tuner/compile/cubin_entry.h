@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 /* Change the number whenever the meaning of an entry changes. */
-#define CUBIN_ENTRY_FORMAT "4"
+#define CUBIN_ENTRY_FORMAT "5"
 
 /* Reads the bytes of an entry whose file has that name, which may be a path, and overwrites some of them.
  * The cubin is only copied if `whole`. False, with nothing to release, if a byte is not as written. */

@@ -8,13 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A worker gives a disassembler that hangs a minute (base/subprocess.h), and then says so. */
-enum { COUNT_TIMEOUT_S = 90, START_FAILURES = 3 };
-
-static double job_timeout_s(const struct compile_pool *pool, const struct pool_job *job)
-{
-    return job->step == COMPILE_STEP_COUNT ? COUNT_TIMEOUT_S : pool->compile_timeout_s;
-}
+enum { START_FAILURES = 3 };
 
 void pool_assignment_begin(struct compile_pool *pool, struct pool_worker *worker,
                            struct pool_job *job)
@@ -26,7 +20,7 @@ void pool_assignment_begin(struct compile_pool *pool, struct pool_worker *worker
     /* a worker that is gone shows at the next reading */
     worker_send(&worker->worker, pool_messages_request(job, more));
     worker->began_ns = clock_ns(); /* not before: sending may take long on a busy machine */
-    worker->source.deadline_ns = worker->began_ns + (int64_t)(job_timeout_s(pool, job) * 1e9);
+    worker->source.deadline_ns = worker->began_ns + (int64_t)(pool->compile_timeout_s * 1e9);
 }
 
 /* Another worker with the same job; NULL: there is none. */
@@ -51,22 +45,19 @@ static int pass_on(const struct pool_worker *worker, const struct error *reason,
     return pool_workers_name_node(worker, error);
 }
 
-/* Takes what a worker has made of a job: the compiled source, or the counted instructions. */
+/* Takes what a worker has made of a job. */
 static int take_entry(struct pool_jobs *jobs, struct pool_job *job, struct error *error)
 {
-    enum compile_step step = job->step;
     int status = pool_jobs_take_entry(jobs, job, error);
     if (status < 0)
         return status;
-    if (status == 0 || (step == COMPILE_STEP_COUNT && !job->job.done))
+    if (status == 0)
         return error_set(
             error, ERROR_RECORD,
             "cache entry '%s' cannot be read, though it has just been written; look at "
             "its disk and permissions",
             job->job.path);
     pool_jobs_count_written(jobs, job);
-    if (!job->job.done)
-        pool_jobs_enqueue(jobs, job, true);
     return 1;
 }
 
@@ -91,20 +82,17 @@ static void take_job(struct compile_pool *pool, struct pool_worker *worker)
 }
 
 /* Takes a message of a worker that has a job: returns 1, 0 if it is not the answer to that, or an
- * error that is not the variant's fault: of the cache, of the disassembler, or of a header that has
- * changed. */
+ * error that is not the variant's fault: of the cache, or of a header that has changed. */
 static int take_result(struct compile_pool *pool, struct pool_worker *worker, const json_t *message,
                        struct error *error)
 {
     struct pool_job *job = worker->job;
     struct error reason;
     int status = message_error(message, &reason);
-    if (status == 0 &&
-        !pool_messages_is(message, job->step == COMPILE_STEP_COUNT ? "counted" : "compiled"))
+    if (status == 0 && !pool_messages_is(message, "compiled"))
         return 0;
     take_job(pool, worker);
-    if (status == ERROR_RECORD || status == ERROR_CONFIG ||
-        (status != 0 && job->step == COMPILE_STEP_COUNT))
+    if (status == ERROR_RECORD || status == ERROR_CONFIG)
         return pass_on(worker, &reason, error);
     if (status == 0)
         return take_entry(&pool->jobs, job, error);
@@ -115,31 +103,26 @@ static int take_result(struct compile_pool *pool, struct pool_worker *worker, co
 /* --- losses --- */
 
 /* Fails the job of a worker that was lost for `reason`; one that was killed from outside deserves
- * another try. Returns 0, or ERROR_RECORD if it was counting: the variant itself is fine. */
-static int fail_lost_job(struct pool_jobs *jobs, struct pool_job *job, const char *reason,
-                         bool killed, struct error *error)
+ * another try. */
+static void fail_lost_job(struct pool_jobs *jobs, struct pool_job *job, const char *reason,
+                          bool killed)
 {
     char text[WORKER_REASON_BYTES + 64];
     if (killed && ++job->kills < WORKER_KILL_LIMIT) {
         pool_jobs_enqueue(jobs, job, true);
-        return 0;
+        return;
     }
-    if (job->step == COMPILE_STEP_COUNT)
-        return error_set(error, ERROR_RECORD,
-                         "the instructions of '%s' were not counted: the worker %s", job->job.path,
-                         reason);
     job->job.killed = killed;
     (void)snprintf(text, sizeof text, "the compiler %s%s", reason,
                    strstr(reason, "signal 6 ") != NULL
                        ? ", as when it would take more memory than it may"
                        : "");
     pool_jobs_fail(jobs, job, text);
-    return 0;
 }
 
 /*
  * Removes a worker that died (`reason` NULL), is stopped, passed its deadline or cannot be trusted.
- * The next job that needs a worker starts another. Returns 0, an error of fail_lost_job(), or
+ * The next job that needs a worker starts another. Returns 0, or
  * ERROR_WORKER once several in a row never became ready.
  */
 static int lose_worker(struct compile_pool *pool, struct pool_worker *worker, const char *reason,
@@ -149,7 +132,6 @@ static int lose_worker(struct compile_pool *pool, struct pool_worker *worker, co
     struct pool_job *job = worker->job;
     struct pool_worker *other = find_other(&pool->workers, worker);
     bool killed = worker_is_stopped(&worker->worker);
-    int status = 0;
     if (!worker->ready)
         pool->workers.failed_starts++;
     if (reason == NULL)
@@ -160,9 +142,9 @@ static int lose_worker(struct compile_pool *pool, struct pool_worker *worker, co
         note_time(pool, worker);
     pool_workers_remove(&pool->workers, worker);
     if (job != NULL && other == NULL)
-        status = fail_lost_job(&pool->jobs, job, reason != NULL ? reason : end, killed, error);
-    if (status != 0 || pool->workers.failed_starts < START_FAILURES)
-        return status;
+        fail_lost_job(&pool->jobs, job, reason != NULL ? reason : end, killed);
+    if (pool->workers.failed_starts < START_FAILURES)
+        return 0;
     return error_set(error, ERROR_WORKER,
                      "compile workers end before they are ready; run `autotune worker compile` to "
                      "see why");
@@ -217,7 +199,7 @@ int pool_assignment_expire(struct event_source *source, struct error *error)
         return 0;
     }
     double timeout_s =
-        worker->job != NULL ? job_timeout_s(pool, worker->job) : pool_workers_ready_timeout_s();
+        worker->job != NULL ? pool->compile_timeout_s : pool_workers_ready_timeout_s();
     if (worker_was_asleep(source->deadline_ns)) {
         source->deadline_ns = clock_ns() + (int64_t)(timeout_s * 1e9);
         return 0;

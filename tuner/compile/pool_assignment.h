@@ -17,8 +17,8 @@ void pool_assignment_begin(struct compile_pool *pool, struct pool_worker *worker
 /*
  * Takes what the worker has sent: its greeting, or the answer to its job. Returns 1 if it can have
  * its next job, 0 if it was lost, or an error that ends the run: ERROR_DEVICE if there is no NVRTC
- * or another one than the others', ERROR_WORKER if workers do not start, ERROR_RECORD if the cache or
- * the disassembler fails, ERROR_CONFIG if a header has changed. A worker that is lost is freed.
+ * or another one than the others', ERROR_WORKER if workers do not start, ERROR_RECORD if the cache
+ * fails, ERROR_CONFIG if a header has changed. A worker that is lost is freed.
  */
 int pool_assignment_take(struct pool_worker *worker, struct error *error);
 

@@ -23,11 +23,11 @@ static struct pool_worker *find_idle(const struct pool_workers *workers,
 static bool is_slow(const struct pool_jobs *jobs, const struct pool_worker *worker)
 {
     const struct pool_job *job = worker->job;
-    if (job == NULL || job->twice || job->step != COMPILE_STEP_COMPILE)
+    if (job == NULL || job->twice)
         return false;
     double since_s = (double)(clock_ns() - worker->began_ns) * 1e-9;
     return since_s > PATIENCE_S &&
-           since_s > PATIENCE * compile_estimate_mean_s(&jobs->estimate, job->kind, job->step);
+           since_s > PATIENCE * compile_estimate_mean_s(&jobs->estimate, job->kind);
 }
 
 /* Of the slow ones that another machine has time for, the one that has had its job for longest. */

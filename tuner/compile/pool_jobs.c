@@ -10,10 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void pool_jobs_init(struct pool_jobs *jobs, const char *cache_folder, bool counting)
+void pool_jobs_init(struct pool_jobs *jobs, const char *cache_folder)
 {
     jobs->cache_folder = alloc_string(cache_folder);
-    jobs->estimate.counting = counting;
 }
 
 /* --- what the compiler needs --- */
@@ -144,12 +143,12 @@ void pool_jobs_remove(struct pool_jobs *jobs, struct pool_job *job)
 
 static bool compiles_headers(const struct pool_job *job)
 {
-    return job->step == COMPILE_STEP_COMPILE && job->options.header_count > 0;
+    return job->options.header_count > 0;
 }
 
 void pool_jobs_enqueue(struct pool_jobs *jobs, struct pool_job *job, bool urgent)
 {
-    compile_estimate_add(&jobs->estimate, job->kind, job->step);
+    compile_estimate_add(&jobs->estimate, job->kind);
     jobs->queue_count++;
     jobs->queued_with_headers += compiles_headers(job);
     job->urgent = urgent;
@@ -164,8 +163,8 @@ void pool_jobs_enqueue(struct pool_jobs *jobs, struct pool_job *job, bool urgent
 
 void pool_jobs_note_time(struct pool_jobs *jobs, const struct pool_job *job, double seconds)
 {
-    compile_estimate_done(&jobs->estimate, job->kind, job->step, seconds);
-    if (job->step == COMPILE_STEP_COMPILE && job->source != NULL)
+    compile_estimate_done(&jobs->estimate, job->kind, seconds);
+    if (job->source != NULL)
         compile_order_note(&jobs->order, job->source->hash, &job->options, seconds);
 }
 
@@ -206,9 +205,8 @@ double pool_jobs_excess_s(const struct pool_jobs *jobs)
 {
     double excess_s = 0;
     for (const struct pool_job *job = jobs->first; job != NULL; job = job->next)
-        if (job->expected_s > 0 && job->step == COMPILE_STEP_COMPILE)
-            excess_s += job->expected_s -
-                        compile_estimate_mean_s(&jobs->estimate, job->kind, COMPILE_STEP_COMPILE);
+        if (job->expected_s > 0)
+            excess_s += job->expected_s - compile_estimate_mean_s(&jobs->estimate, job->kind);
     return excess_s;
 }
 
@@ -246,15 +244,6 @@ static void end_job(struct pool_jobs *jobs, struct pool_job *job)
     jobs->done_count++;
 }
 
-/* Whether the cubin's instructions are to be counted, and are not in its entry. */
-static bool needs_counting(const struct pool_jobs *jobs, const struct compilation *compilation)
-{
-    bool missing = false;
-    for (size_t i = 0; i < compilation->kernel_count; i++)
-        missing = missing || compilation->kernels[i].instructions == NULL;
-    return jobs->estimate.counting && missing;
-}
-
 int pool_jobs_take_entry(struct pool_jobs *jobs, struct pool_job *job, struct error *error)
 {
     struct compilation *compilation = &job->job.compilation;
@@ -264,10 +253,7 @@ int pool_jobs_take_entry(struct pool_jobs *jobs, struct pool_job *job, struct er
     if (status != 0 || !found)
         return status;
     job->job.has_cubin = compilation->cubin_bytes > 0;
-    if (needs_counting(jobs, compilation))
-        job->step = COMPILE_STEP_COUNT;
-    else
-        end_job(jobs, job);
+    end_job(jobs, job);
     return 1;
 }
 

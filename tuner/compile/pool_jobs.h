@@ -4,7 +4,7 @@
  * workers.
  *
  * Calling sequence:
- *     pool_jobs_init(&jobs, cache_folder, counting);
+ *     pool_jobs_init(&jobs, cache_folder);
  *     job = pool_jobs_find(&jobs, key);                 or else
  *     job = pool_jobs_add(&jobs, key);
  *     pool_jobs_take_entry(&jobs, job);                 done, if the cache has all that is wanted
@@ -46,7 +46,6 @@ struct pool_job {
     bool urgent;            /* before all others */
     bool unreadable;        /* done, but its entry is not there any more */
     double expected_s;      /* by the order of the queue; 0: it has none yet */
-    enum compile_step step; /* the next, or the one being done */
     char arch[16];
     char *name; /* these three until it is done, unless the cache had its cubin */
     struct pool_source *source;
@@ -69,8 +68,8 @@ struct pool_jobs {
     struct compile_estimate estimate;
 };
 
-/* `jobs` is zeroed; the folder's name is copied. `counting`: cubins need their instructions, too. */
-void pool_jobs_init(struct pool_jobs *jobs, const char *cache_folder, bool counting);
+/* `jobs` is zeroed; the folder's name is copied. */
+void pool_jobs_init(struct pool_jobs *jobs, const char *cache_folder);
 
 /* Frees all jobs, even those that have users. No worker may have one. */
 void pool_jobs_release(struct pool_jobs *jobs);
@@ -89,10 +88,10 @@ void pool_jobs_request(struct pool_jobs *jobs, struct pool_job *job, const char 
                        const char *text, const char *source_hash, const char *arch,
                        const struct options *options);
 
-/* Puts the job at the end of the queue, or before all others, and its step into the estimate. */
+/* Puts the job at the end of the queue, or before all others, and into the estimate. */
 void pool_jobs_enqueue(struct pool_jobs *jobs, struct pool_job *job, bool urgent);
 
-/* Notes how long a worker took for the job's step. */
+/* Notes how long a worker took for the job. */
 void pool_jobs_note_time(struct pool_jobs *jobs, const struct pool_job *job, double seconds);
 
 /* Puts the queue in order: of each source, the longest job first; sources stay in the order of their
@@ -110,8 +109,7 @@ struct pool_job *pool_jobs_dequeue(struct pool_jobs *jobs);
 bool pool_jobs_unqueue(struct pool_jobs *jobs, const struct pool_job *job);
 
 /* Takes the result from the cache: 1; 0 if it is not there; or ERROR_RECORD. The image is read as well, so
- * that damage shows while there is a compiler to mend it. The job is done, unless its instructions have
- * to be counted next. */
+ * that damage shows while there is a compiler to mend it. The job is done then. */
 int pool_jobs_take_entry(struct pool_jobs *jobs, struct pool_job *job, struct error *error);
 
 /* Adds the size of the job's entry to what was written. */

@@ -22,8 +22,6 @@ static void add_headers(const struct options *options, bool more, json_t *messag
 /* A source that is not UTF-8, as messages are, is read by the worker itself. */
 json_t *pool_messages_request(const struct pool_job *job, bool more)
 {
-    if (job->step == COMPILE_STEP_COUNT)
-        return json_pack("{s:s, s:s}", "do", "count", "output", job->job.path);
     json_t *options = text_array(job->options.items, job->options.count);
     json_t *message = json_pack("{s:s, s:s, s:s, s:o, s:s}", "do", "compile", "name", job->name,
                                 "arch", job->arch, "options", options, "output", job->job.path);

@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* The request for the job's next step; the caller owns it. `more`: the worker can expect another job
+/* The request for the job; the caller owns it. `more`: the worker can expect another job
  * with headers, so that it pays to precompile them. */
 json_t *pool_messages_request(const struct pool_job *job, bool more);
 

@@ -228,39 +228,6 @@ void sass_release(struct sass *sass)
     *sass = (struct sass){0};
 }
 
-/* --- counting in a cubin --- */
-
-/* Copies the counts of the kernel in the listing to the kernel of the cubin. */
-static int take_counts(const struct sass *sass, struct compiled_kernel *kernel, struct error *error)
-{
-    const char *symbol = kernel->symbol != NULL ? kernel->symbol : kernel->entry;
-    for (size_t i = 0; i < sass->count; i++) {
-        if (strcmp(sass->kernels[i].entry, symbol) != 0)
-            continue;
-        if (kernel->instructions == NULL)
-            kernel->instructions = alloc_zeroed(SASS_KIND_COUNT, sizeof *kernel->instructions);
-        memcpy(kernel->instructions, sass->kernels[i].counts, sizeof sass->kernels[i].counts);
-        return 0;
-    }
-    return error_set(error, ERROR_RECORD, "the disassembler's listing has no kernel '%s'",
-                     kernel->entry);
-}
-
-int sass_count_kernels(struct compilation *compilation, struct error *error)
-{
-    struct sass sass;
-    char *listing;
-    int status = sass_disassemble(compilation->cubin, compilation->cubin_bytes, &listing, error);
-    if (status != 0)
-        return status;
-    sass_count(listing, &sass);
-    for (size_t i = 0; i < compilation->kernel_count && status == 0; i++)
-        status = take_counts(&sass, &compilation->kernels[i], error);
-    sass_release(&sass);
-    free(listing);
-    return status;
-}
-
 /* --- printing --- */
 
 static void add_row(struct text_table *table, const struct sass *sass, const char *text,
@@ -278,6 +245,11 @@ static void add_row(struct text_table *table, const struct sass *sass, const cha
 
 void sass_print(FILE *stream, const struct sass *sass)
 {
+    static const char *const texts[] = {
+#define X(constant, text) text,
+        SASS_KINDS(X)
+#undef X
+    };
     struct text_table *table = text_table_new();
     text_table_column(table, "instructions", TABLE_LEFT);
     for (size_t i = 0; i < sass->count; i++)
@@ -287,7 +259,7 @@ void sass_print(FILE *stream, const struct sass *sass)
         for (size_t i = 0; i < sass->count; i++)
             sum += sass->kernels[i].counts[kind];
         if (sum > 0)
-            add_row(table, sass, sass_kind_text((enum sass_kind)kind), (enum sass_kind)kind);
+            add_row(table, sass, texts[kind], (enum sass_kind)kind);
     }
     add_row(table, sass, "all", SASS_KIND_COUNT);
     text_table_print(table, 120, stream);

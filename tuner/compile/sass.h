@@ -12,18 +12,50 @@
  *         sass_release(&sass);
  *         free(listing);
  *     }
- * To count another kind, add a line to SASS_KINDS (record/instruction_kinds.h) and its mnemonics to
- * sass.c.
+ * To count another kind, add a line to SASS_KINDS and its mnemonics to sass.c.
  */
 #ifndef AUTOTUNE_SASS_H
 #define AUTOTUNE_SASS_H
 
 #include "base/error.h"
-#include "compile/compilation.h"
-#include "record/instruction_kinds.h"
 
 #include <stddef.h>
 #include <stdio.h>
+
+/* X(constant, description) */
+#define SASS_KINDS(X)                                                                              \
+    X(LOAD_NARROW, "global load, 8 or 16 bits")                                                    \
+    X(LOAD_32, "global load, 32 bits")                                                             \
+    X(LOAD_64, "global load, 64 bits")                                                             \
+    X(LOAD_128, "global load, 128 bits")                                                           \
+    X(LOAD_256, "global load, 256 bits")                                                           \
+    X(STORE_NARROW, "global store, 8 or 16 bits")                                                  \
+    X(STORE_32, "global store, 32 bits")                                                           \
+    X(STORE_64, "global store, 64 bits")                                                           \
+    X(STORE_128, "global store, 128 bits")                                                         \
+    X(STORE_256, "global store, 256 bits")                                                         \
+    X(COPY, "asynchronous copy to shared memory")                                                  \
+    X(SHARED_LOAD, "shared load")                                                                  \
+    X(SHARED_STORE, "shared store")                                                                \
+    X(LOCAL, "local load or store: spills, arrays")                                                \
+    X(ATOMIC, "global atomic")                                                                     \
+    X(SHARED_ATOMIC, "shared atomic")                                                              \
+    X(BARRIER, "block or cluster barrier")                                                         \
+    X(FENCE, "memory fence")                                                                       \
+    X(SHUFFLE, "warp shuffle, vote or reduction")                                                  \
+    X(BRANCH, "branch or call")                                                                    \
+    X(HALF, "half-precision arithmetic")                                                           \
+    X(FLOAT, "single-precision arithmetic")                                                        \
+    X(DOUBLE, "double-precision arithmetic")                                                       \
+    X(TENSOR, "tensor core")                                                                       \
+    X(OTHER, "integers, moves, constants, everything else")
+
+enum sass_kind {
+#define X(constant, text) SASS_##constant,
+    SASS_KINDS(X)
+#undef X
+        SASS_KIND_COUNT
+};
 
 struct sass_kernel {
     char *entry;
@@ -50,10 +82,6 @@ int sass_disassemble(const void *cubin, size_t cubin_bytes, char **listing, stru
 /* Counts the instructions in a listing of either program. */
 void sass_count(const char *listing, struct sass *sass);
 void sass_release(struct sass *sass);
-
-/* Disassembles the compilation's cubin and counts the instructions of each of its kernels. Returns 0
- * or an error like sass_disassemble(). */
-int sass_count_kernels(struct compilation *compilation, struct error *error);
 
 /* Prints a table with a row for each kind that occurs and a column for each kernel. */
 void sass_print(FILE *stream, const struct sass *sass);

@@ -11,7 +11,6 @@ void result_release(struct result *result)
     free(result->reason);
     free(result->decided_by);
     free(result->samples_ns);
-    free(result->instructions);
     *result = (struct result){0};
 }
 
@@ -138,14 +137,6 @@ size_t study_batched(const struct study *study, int *runs, size_t *single)
         }
     }
     return batched;
-}
-
-bool study_has_instructions(const struct study *study)
-{
-    for (size_t i = 0; i < study->result_count; i++)
-        if (study->results[i].instructions != NULL)
-            return true;
-    return false;
 }
 
 uint64_t study_space(const struct study *study)

@@ -70,9 +70,6 @@ struct result {
     struct summary time;
     double bytes;      /* moved per run; 0: the template does not say */
     double operations; /* per run; 0: the template does not say */
-    size_t
-        *instructions; /* of the main launch's kernel, by enum sass_kind; NULL without --sass. Not
-                             stored in the record */
     bool finalist;
     bool tied;     /* tied with the winner, or the winner itself */
     double seen_s; /* when its outcome was known, in seconds of tuning this problem, in all runs; 0:
@@ -139,9 +136,6 @@ const struct result *study_run(const struct study *study, const struct result *r
 
 /* Whether it was wrong, crashed or hung, and not for a passing reason. */
 bool result_is_refuted(const struct result *run);
-
-/* True if any variant's instructions were counted. */
-bool study_has_instructions(const struct study *study);
 
 /* The number of variants that the space has, tried or not; 0: not known. An estimate if
  * rejected_estimated. */

@@ -1,7 +1,6 @@
 #include "report/html_parts.h"
 
 #include "base/alloc.h"
-#include "record/instruction_kinds.h"
 #include "record/occupancy.h"
 #include "report/html_text.h"
 #include "report/report_headroom.h"
@@ -238,7 +237,6 @@ struct columns {
     bool operations;
     bool few_operations;
     bool spills;
-    bool instructions;
     bool failures;
 };
 
@@ -246,8 +244,7 @@ static struct columns columns_of(const struct study *study, const bool *varying)
 {
     struct columns columns = {.varying = varying,
                               .times = !study->environment.static_mode,
-                              .few_operations = report_few_operations(study),
-                              .instructions = study_has_instructions(study)};
+                              .few_operations = report_few_operations(study)};
     for (size_t i = 0; i < study->result_count; i++) {
         const struct result *result = &study->results[i];
         columns.bytes = columns.bytes || (columns.times && result->bytes > 0);
@@ -282,13 +279,6 @@ static void variant_heads(FILE *stream, const struct study *study, const struct 
     head(stream, "blocks/SM", false);
     head(stream, "occupancy, %", false);
     head(stream, "limited by", true);
-    if (columns->instructions) {
-        head(stream, "loads × bits", true);
-        head(stream, "stores × bits", true);
-        head(stream, "barriers", false);
-        head(stream, "atomics", false);
-        head(stream, "instructions", false);
-    }
     if (columns->failures) {
         head(stream, "outcome", true);
         head(stream, "reason", true);
@@ -345,23 +335,6 @@ static void cells_stats(FILE *stream, const struct columns *columns,
     cell(stream, occupancy_limiter_text(stats->limiters, limiters));
 }
 
-static void cells_instructions(FILE *stream, const size_t *counts)
-{
-    char text[REPORT_NUMBER_BYTES];
-    size_t sum = 0;
-    for (int kind = 0; kind < SASS_KIND_COUNT && counts != NULL; kind++)
-        sum += counts[kind];
-    if (counts == NULL) {
-        fputs("<td><td><td><td><td>", stream);
-        return;
-    }
-    cell(stream, report_widths(&counts[SASS_LOAD_NARROW], text));
-    cell(stream, report_widths(&counts[SASS_STORE_NARROW], text));
-    cell_integer(stream, (int64_t)counts[SASS_BARRIER]);
-    cell_integer(stream, (int64_t)(counts[SASS_ATOMIC] + counts[SASS_SHARED_ATOMIC]));
-    cell_integer(stream, (int64_t)sum);
-}
-
 static void variant_row(FILE *stream, const struct study *study, const struct columns *columns,
                         size_t index)
 {
@@ -386,8 +359,6 @@ static void variant_row(FILE *stream, const struct study *study, const struct co
         cell(stream, text);
     }
     cells_stats(stream, columns, &result->stats);
-    if (columns->instructions)
-        cells_instructions(stream, result->instructions);
     if (columns->failures) {
         cell(stream, outcome_name(result->outcome));
         fputs("<td class=wrap>", stream);

@@ -1,7 +1,6 @@
 #include "report/report_formats.h"
 
 #include "base/csv.h"
-#include "record/instruction_kinds.h"
 #include "record/occupancy.h"
 
 #include <inttypes.h>
@@ -30,11 +29,8 @@ static void print_header(FILE *stream, const struct study *study)
           "dynamic_shared_bytes,block_threads,grid_blocks,blocks_per_sm,occupancy,limiter,"
           "median_us,low_us,high_us,relative_iqr,samples,runs,gb_per_s,gflop_per_s,"
           "finalist,tied,winner,empty_us,sm_clock_mhz,dropped_samples,throttled_samples,"
-          "other_processes,gpu_uuid,tool",
+          "other_processes,gpu_uuid,tool\n",
           stream);
-    for (int kind = 0; kind < SASS_KIND_COUNT && study_has_instructions(study); kind++)
-        fprintf(stream, ",sass_%s", sass_kind_name((enum sass_kind)kind));
-    fputc('\n', stream);
 }
 
 /* The values of `names`, in their order. */
@@ -110,7 +106,7 @@ static void print_circumstances(FILE *stream, const struct study *study,
     csv_text(stream, study->environment.tool);
 }
 
-static void print_result(FILE *stream, const struct study *study, size_t index, bool instructions)
+static void print_result(FILE *stream, const struct study *study, size_t index)
 {
     const struct result *result = &study->results[index];
     csv_text(stream, study->kernel);
@@ -127,11 +123,6 @@ static void print_result(FILE *stream, const struct study *study, size_t index, 
     fprintf(stream, "%d,%d,%d,", result->finalist, result->tied,
             study->has_winner && study->winner == index);
     print_circumstances(stream, study, result);
-    for (int kind = 0; kind < SASS_KIND_COUNT && instructions; kind++) {
-        fputc(',', stream);
-        if (result->instructions != NULL)
-            fprintf(stream, "%zu", result->instructions[kind]);
-    }
     fputc('\n', stream);
 }
 
@@ -147,8 +138,7 @@ static bool same_names(const struct bindings *a, const struct bindings *b)
 
 static bool same_columns(const struct study *a, const struct study *b)
 {
-    return same_names(&a->problem, &b->problem) && same_names(parameters_of(a), parameters_of(b)) &&
-           study_has_instructions(a) == study_has_instructions(b);
+    return same_names(&a->problem, &b->problem) && same_names(parameters_of(a), parameters_of(b));
 }
 
 void report_csv(FILE *stream, const struct study *studies, size_t count)
@@ -159,8 +149,7 @@ void report_csv(FILE *stream, const struct study *studies, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (i == 0 || !uniform)
             print_header(stream, &studies[i]);
-        bool instructions = study_has_instructions(&studies[i]);
         for (size_t j = 0; j < studies[i].result_count; j++)
-            print_result(stream, &studies[i], j, instructions);
+            print_result(stream, &studies[i], j);
     }
 }

@@ -1,7 +1,6 @@
 #include "report/report_formats.h"
 
 #include "base/json_text.h"
-#include "record/instruction_kinds.h"
 #include "record/occupancy.h"
 #include "record/study_estimate.h"
 #include "report/improvements.h"
@@ -51,17 +50,6 @@ static json_t *stats_json(const struct kernel_stats *stats)
     return object;
 }
 
-/* Counts by kind, without zeros. */
-static json_t *instructions_json(const size_t *counts)
-{
-    json_t *object = json_object();
-    for (int kind = 0; kind < SASS_KIND_COUNT; kind++)
-        if (counts[kind] > 0)
-            set(object, sass_kind_name((enum sass_kind)kind),
-                json_integer((json_int_t)counts[kind]));
-    return object;
-}
-
 static json_t *time_json(const struct summary *time)
 {
     if (time->count == 0)
@@ -92,8 +80,6 @@ static json_t *result_json(const struct study *study, const struct result *resul
     set(object, "reason", json_text(result->reason));
     set(object, "twin", twin_json(study, result));
     set(object, "figures", stats_json(&result->stats));
-    if (result->instructions != NULL)
-        set(object, "instructions", instructions_json(result->instructions));
     set(object, "time", time_json(&result->time));
     set(object, "gpu", result->gpu[0] != '\0' ? json_text(result->gpu) : json_null());
     set(object, "runs", result->runs > 0 ? json_integer(result->runs) : json_null());

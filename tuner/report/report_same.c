@@ -1,7 +1,6 @@
 #include "report/report_formats.h"
 
 #include "base/alloc.h"
-#include "record/instruction_kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,19 +45,10 @@ static bool same_stats(const struct kernel_stats *a, const struct kernel_stats *
            a->occupancy == b->occupancy && a->limiters == b->limiters;
 }
 
-static bool same_instructions(const size_t *a, const size_t *b)
-{
-    if (a == NULL || b == NULL)
-        return a == b;
-    return memcmp(a, b, SASS_KIND_COUNT * sizeof *a) == 0;
-}
-
 static bool same_result(const struct result *a, const struct result *b)
 {
     return a->outcome == b->outcome && same_text(a->reason, b->reason) &&
-           same_stats(&a->stats, &b->stats) &&
-           same_instructions(a->instructions, b->instructions) &&
-           bindings_equal(&a->parameters, &b->parameters);
+           same_stats(&a->stats, &b->stats) && bindings_equal(&a->parameters, &b->parameters);
 }
 
 /* In order of rank, since the record may have the variants in another order. */

@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/text_table.h"
-#include "record/instruction_kinds.h"
 #include "record/occupancy.h"
 #include "report/improvements.h"
 #include "report/report_text.h"
@@ -32,8 +31,7 @@ struct view {
     bool noise;
     bool spills;
     bool no_spills; /* in any variant, shown or not */
-    bool instructions;
-    bool outcomes; /* show a column of outcomes, since they differ */
+    bool outcomes;  /* show a column of outcomes, since they differ */
 };
 
 static struct view view_of(const struct study *study, size_t top)
@@ -41,7 +39,6 @@ static struct view view_of(const struct study *study, size_t top)
     struct view view = {
         .study = study, .times = !study->environment.static_mode, .no_spills = true};
     view.noise = view.times;
-    view.instructions = study_has_instructions(study);
     view.few_operations = report_few_operations(study);
     view.ranking = alloc_zeroed(study->result_count, sizeof *view.ranking);
     study_rank(study, view.ranking);
@@ -133,13 +130,6 @@ static void add_columns(struct text_table *table, const struct view *view)
     text_table_column(table, "blocks /SM", TABLE_RIGHT);
     text_table_column(table, "occ. %", TABLE_RIGHT);
     text_table_column(table, "limited by", TABLE_LEFT);
-    if (view->instructions) {
-        text_table_column(table, "loads xbits", TABLE_LEFT);
-        text_table_column(table, "stores xbits", TABLE_LEFT);
-        text_table_column(table, "bar- riers", TABLE_RIGHT);
-        text_table_column(table, "atom- ics", TABLE_RIGHT);
-        text_table_column(table, "instruc- tions", TABLE_RIGHT);
-    }
     const struct bindings *parameters = report_parameters(view->study);
     for (size_t i = 0; i < parameters->count; i++) {
         bool word = parameters->items[i].value.kind == VALUE_WORD;
@@ -180,23 +170,6 @@ static void add_stats(struct text_table *table, const struct view *view,
     text_table_cell(table, occupancy_limiter_text(stats->limiters, limiter));
 }
 
-static void add_instructions(struct text_table *table, const size_t *counts)
-{
-    char text[REPORT_NUMBER_BYTES];
-    size_t sum = 0;
-    for (int kind = 0; kind < SASS_KIND_COUNT && counts != NULL; kind++)
-        sum += counts[kind];
-    for (int i = 0; i < 5 && counts == NULL; i++)
-        text_table_cell(table, "-");
-    if (counts == NULL)
-        return;
-    text_table_cell(table, report_widths(&counts[SASS_LOAD_NARROW], text));
-    text_table_cell(table, report_widths(&counts[SASS_STORE_NARROW], text));
-    cell_integer(table, (int64_t)counts[SASS_BARRIER]);
-    cell_integer(table, (int64_t)(counts[SASS_ATOMIC] + counts[SASS_SHARED_ATOMIC]));
-    cell_integer(table, (int64_t)sum);
-}
-
 static void add_row(struct text_table *table, const struct view *view, size_t index)
 {
     const struct result *result = &view->study->results[index];
@@ -209,8 +182,6 @@ static void add_row(struct text_table *table, const struct view *view, size_t in
     else if (view->operations)
         cell_rate(table, result->operations, &result->time);
     add_stats(table, view, &result->stats);
-    if (view->instructions)
-        add_instructions(table, result->instructions);
     const struct bindings *names = report_parameters(view->study);
     for (size_t i = 0; i < names->count; i++) {
         const struct value *value = bindings_find(&result->parameters, names->items[i].name);

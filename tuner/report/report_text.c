@@ -61,21 +61,6 @@ char *report_estimate(const struct study *study)
                         100 * within, in_vain);
 }
 
-char *report_widths(const size_t *counts, char buffer[REPORT_NUMBER_BYTES])
-{
-    static const char *const names[] = {"16", "32", "64", "128", "256"};
-    size_t length = 0;
-    (void)snprintf(buffer, REPORT_NUMBER_BYTES, "-");
-    for (size_t i = sizeof names / sizeof *names; i-- > 0;) {
-        if (counts[i] == 0 || length >= REPORT_NUMBER_BYTES)
-            continue;
-        int written = snprintf(buffer + length, REPORT_NUMBER_BYTES - length, "%s%zux%s",
-                               length > 0 ? " " : "", counts[i], names[i]);
-        length += written > 0 ? (size_t)written : 0;
-    }
-    return buffer;
-}
-
 bool report_few_operations(const struct study *study)
 {
     bool any = false;

@@ -44,10 +44,6 @@ bool *report_varying(const struct study *study);
 char *report_distinction(const struct study *study, const bool *varying,
                          const struct result *result);
 
-/* "4x128 1x32": how many of the 8- or 16- ("16"), 32-, 64-, 128- and 256-bit instructions whose counts begin at
- * `counts` there are; "-" for none. Returns `buffer`. */
-char *report_widths(const size_t *counts, char buffer[REPORT_NUMBER_BYTES]);
-
 /* Why variants failed: the first line of the reason, cut if too long, and how many share it. */
 struct reason {
     char *text;

@@ -134,7 +134,6 @@ static void take_stored(struct tuning_job *job, struct stored_results *stored, s
     from->reason = NULL;
     from->decided_by = NULL;
     from->samples_ns = NULL;
-    from->instructions = NULL;
     job->known[index] = true;
     job->known_count++;
 }

@@ -107,8 +107,7 @@ static int start_workers(struct run *run, struct error *error)
     struct compile_pool_options options = {.workers = run->options.workers,
                                            .nodes = run->options.nodes,
                                            .compile_timeout_s = run->sweep->compile_timeout_s,
-                                           .cache_folder = run->cache,
-                                           .instructions = run->options.instructions};
+                                           .cache_folder = run->cache};
     int status = begin_cache_use(run, error);
     if (status == 0 && !run->environment.static_mode) /* first: the driver takes longest */
         status = fleet_start(&run->fleet, chosen_devices(run), run->options.nodes, run->cache,

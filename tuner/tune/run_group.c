@@ -117,7 +117,7 @@ static int make_job(struct run_group *group, const struct sweep_kernel *kernel,
 static int plan_order(struct run *run, struct tuning_job *job, size_t *total, struct error *error)
 {
     if (run->environment.static_mode) {
-        tuning_job_shuffle(job, run->options.instructions);
+        tuning_job_shuffle(job);
         *total += job->order_count;
         return job->order_count == 0 || tuning_job_is_complete(job)
                    ? 0
@@ -237,8 +237,7 @@ int run_group_check(struct run_group *group, struct error *error)
         .ahead = &group->ahead,
         .progress = &run->progress,
         .timings = &run->timings,
-        .batch = {.record = run->record, .loop = &run->loop, .timings = &run->timings},
-        .instructions = run->options.instructions};
+        .batch = {.record = run->record, .loop = &run->loop, .timings = &run->timings}};
     int status = 0;
     for (size_t i = 0; i < group->job_count && status == 0; i++)
         status = spare_others(group, &group->jobs[i],

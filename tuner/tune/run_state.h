@@ -35,7 +35,6 @@ struct run_options {
     bool remeasure;             /* ignore what the record has */
     bool no_wait;               /* fail if another run is using the GPU */
     bool record_on_network;     /* the record may be on a network file system */
-    bool instructions;          /* in static mode: count machine instructions */
     bool quiet;                 /* no progress line */
     bool history;               /* a progress line that shows how the best improved */
     bool part; /* one of several runs of a command: the tuned INI is left alone, and nobody is told

@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "compile/cubin_cache.h"
-#include "tune/instruction_counts.h"
 #include "tune/kernel_stats.h"
 
 #include <math.h>
@@ -141,8 +140,6 @@ static int check_one(struct static_check *check, struct tuning_job *job, size_t 
     int64_t begin_ns = clock_ns();
     if (status == 0 && !job->known[index])
         status = keep_checked(check, job, index, error);
-    if (status == 0 && check->instructions)
-        status = instruction_counts_fill(job, index, error);
     if (status != 0)
         return status;
     tuning_job_drop(job, check->pool, index);

@@ -21,9 +21,8 @@ struct static_check {
     struct progress *progress;
     struct timings *timings;
     struct result_batch batch;
-    bool instructions; /* also put each variant's instructions into its result */
-    int64_t busy_ns;   /* in the coordinator, without waiting for the compiler */
-    size_t checked;    /* variants */
+    int64_t busy_ns; /* in the coordinator, without waiting for the compiler */
+    size_t checked;  /* variants */
 };
 
 /* Decides what can be decided without running a compiled variant; also the first step of measuring

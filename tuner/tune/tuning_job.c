@@ -126,32 +126,18 @@ int tuning_job_recompile(struct tuning_job *job, struct compile_pool *pool, size
     return status != 0 ? status : compile_pool_wait(pool, compile, error);
 }
 
-bool tuning_job_compiled(const struct tuning_job *job, size_t index)
-{
-    enum outcome outcome = job->study.results[index].outcome;
-    return job->known[index] && (outcome == OUTCOME_COMPILED || outcome == OUTCOME_NOT_RESIDENT);
-}
-
-/* Whether the variant has to be compiled: for its outcome, or for its instructions. */
-static bool to_compile(const struct tuning_job *job, size_t index)
-{
-    return !job->known[index] || (job->instructions && tuning_job_compiled(job, index) &&
-                                  job->study.results[index].instructions == NULL);
-}
-
-void tuning_job_shuffle(struct tuning_job *job, bool instructions)
+void tuning_job_shuffle(struct tuning_job *job)
 {
     uint64_t state = 0x9e3779b97f4a7c15u;
-    job->instructions = instructions;
     for (size_t i = 0; i < job->study.result_count; i++)
-        if (to_compile(job, i))
+        if (!job->known[i])
             *ARRAY_APPEND(job->order, job->order_count) = i;
     statistics_shuffle(job->order, job->order_count, &state);
 }
 
 int tuning_job_compile(struct tuning_job *job, struct compile_pool *pool, struct error *error)
 {
-    tuning_job_shuffle(job, false);
+    tuning_job_shuffle(job);
     return tuning_job_request_reference(job, pool, error);
 }
 
@@ -159,7 +145,7 @@ int tuning_job_compile_next(struct tuning_job *job, struct compile_pool *pool, s
 {
     while (job->requested < job->order_count) {
         size_t index = job->order[job->requested++];
-        if (!to_compile(job, index) || job->compile_jobs[index] != NULL)
+        if (job->known[index] || job->compile_jobs[index] != NULL)
             continue;
         int status = tuning_job_request(job, pool, index, error);
         return status != 0 ? status : 1;

@@ -30,9 +30,8 @@ struct tuning_job {
     struct compile_job **compile_jobs; /* of study.results[i]; NULL: not requested, or dropped */
     size_t *order;                     /* of the variants to compile: tuning_job_shuffle() */
     size_t order_count;
-    size_t requested;  /* so many of these */
-    bool instructions; /* are wanted, too: static mode */
-    bool *known;       /* study.results[i] has its outcome */
+    size_t requested; /* so many of these */
+    bool *known;      /* study.results[i] has its outcome */
     size_t known_count;
     struct proposer *proposer; /* the search; NULL: every variant is tried */
     size_t evaluations; /* variants that a search may try, known ones included; 0: any number */
@@ -77,17 +76,14 @@ bool tuning_job_can_win(const struct tuning_job *job);
 /* Whether nothing is left to do: every variant known, and a stored verdict on just these. */
 bool tuning_job_is_complete(const struct tuning_job *job);
 
-/* Static mode: whether the variant's outcome is known, and it was compiled. */
-bool tuning_job_compiled(const struct tuning_job *job, size_t index);
-
 /*
  * Puts the variants that are not known in the order in which to compile them: shuffled, so that slow
  * drift does not favour a corner of the space, and so that those that are done tell how long the
- * others will take. With `instructions` (static mode), also known ones whose instructions are not.
+ * others will take.
  */
-void tuning_job_shuffle(struct tuning_job *job, bool instructions);
+void tuning_job_shuffle(struct tuning_job *job);
 
-/* The same without `instructions`; also requests the compile job of the reference. */
+/* The same; also requests the compile job of the reference. */
 int tuning_job_compile(struct tuning_job *job, struct compile_pool *pool, struct error *error);
 
 /* Requests the compile job of the next variant in that order. Returns 1; 0 if none is left; or an

@@ -18,12 +18,11 @@ enum { MOST_WORKERS = 16, SAMPLE = 16 };
 
 struct job {
     size_t kind;
-    double seconds[COMPILE_STEPS];
+    double seconds;
 };
 
 struct slot {
     const struct job *job; /* NULL: idle */
-    enum compile_step step;
     double began_s;
     double end_s;
 };
@@ -57,9 +56,9 @@ static void add_jobs(struct pool *pool, size_t kind, size_t count, double (*seco
     statistics_shuffle(order, count, &state);
     for (size_t i = 0; i < count; i++) {
         struct job *job = ARRAY_APPEND(pool->jobs, pool->count);
-        *job = (struct job){compile_estimate_kind(&pool->estimate, hashes[kind]),
-                            {seconds(order[i]), 0}};
-        compile_estimate_add(&pool->estimate, job->kind, COMPILE_STEP_COMPILE);
+        *job =
+            (struct job){compile_estimate_kind(&pool->estimate, hashes[kind]), seconds(order[i])};
+        compile_estimate_add(&pool->estimate, job->kind);
     }
     free(order);
 }
@@ -79,18 +78,17 @@ static void sample_first(struct pool *pool)
     pool->jobs = sorted;
 }
 
-static void begin(struct pool *pool, struct slot *slot, const struct job *job,
-                  enum compile_step step)
+static void begin(struct pool *pool, struct slot *slot, const struct job *job)
 {
     double start_s = fmax(pool->now_s, pool->start_s);
-    *slot = (struct slot){job, step, start_s, start_s + job->seconds[step]};
+    *slot = (struct slot){job, start_s, start_s + job->seconds};
 }
 
 static void fill_slots(struct pool *pool)
 {
     for (size_t i = 0; i < pool->workers && pool->next < pool->count; i++)
         if (pool->slots[i].job == NULL)
-            begin(pool, &pool->slots[i], &pool->jobs[pool->next++], COMPILE_STEP_COMPILE);
+            begin(pool, &pool->slots[i], &pool->jobs[pool->next++]);
 }
 
 static double estimate_s(const struct pool *pool)
@@ -99,9 +97,8 @@ static double estimate_s(const struct pool *pool)
     size_t count = 0;
     for (size_t i = 0; i < pool->workers; i++)
         if (pool->slots[i].job != NULL)
-            running[count++] =
-                (struct compile_running){pool->slots[i].job->kind, pool->slots[i].step,
-                                         fmax(pool->now_s - pool->slots[i].began_s, 0)};
+            running[count++] = (struct compile_running){
+                pool->slots[i].job->kind, fmax(pool->now_s - pool->slots[i].began_s, 0)};
     return compile_estimate_left_s(&pool->estimate, pool->workers, running, count);
 }
 
@@ -116,12 +113,8 @@ static bool step(struct pool *pool)
         return false;
     const struct job *job = first->job;
     pool->now_s = first->end_s;
-    compile_estimate_done(&pool->estimate, job->kind, first->step, job->seconds[first->step]);
+    compile_estimate_done(&pool->estimate, job->kind, job->seconds);
     first->job = NULL;
-    if (pool->estimate.counting && first->step == COMPILE_STEP_COMPILE) {
-        compile_estimate_add(&pool->estimate, job->kind, COMPILE_STEP_COUNT);
-        begin(pool, first, job, COMPILE_STEP_COUNT);
-    }
     fill_slots(pool);
     return true;
 }
@@ -130,7 +123,7 @@ static double longest_s(const struct pool *pool)
 {
     double longest = 0;
     for (size_t i = 0; i < pool->count; i++)
-        longest = fmax(longest, pool->jobs[i].seconds[0] + pool->jobs[i].seconds[1]);
+        longest = fmax(longest, pool->jobs[i].seconds);
     return longest;
 }
 
@@ -138,7 +131,7 @@ static double longest_s(const struct pool *pool)
  * take the length of one job. */
 static void assert_right_within_two(struct pool *pool)
 {
-    struct shown *shown = alloc_zeroed(pool->count * COMPILE_STEPS, sizeof *shown);
+    struct shown *shown = alloc_zeroed(pool->count, sizeof *shown);
     size_t count = 0;
     size_t checked = 0;
     sample_first(pool);
@@ -215,24 +208,13 @@ static void workers_that_start_slowly(void **state)
     assert_right_within_two(&pool);
 }
 
-static void counting_instructions_is_included(void **state)
-{
-    (void)state;
-    struct pool pool = {.workers = 4, .estimate.counting = true};
-    add_jobs(&pool, 0, 300, same);
-    add_jobs(&pool, 1, 100, same);
-    for (size_t i = 0; i < pool.count; i++)
-        pool.jobs[i].seconds[COMPILE_STEP_COUNT] = pool.jobs[i].kind == 0 ? 0.05 : 0.3;
-    assert_right_within_two(&pool);
-}
-
 static void before_anything_is_done_nothing_is_known(void **state)
 {
     (void)state;
     struct compile_estimate estimate = {0};
     size_t kind = compile_estimate_kind(&estimate, "first");
     assert_int_equal(compile_estimate_kind(&estimate, "first"), kind);
-    compile_estimate_add(&estimate, kind, COMPILE_STEP_COMPILE);
+    compile_estimate_add(&estimate, kind);
     assert_true(compile_estimate_left_s(&estimate, 4, NULL, 0) == 0);
     compile_estimate_release(&estimate);
 }
@@ -244,7 +226,6 @@ int main(void)
         cmocka_unit_test(jobs_that_differ),
         cmocka_unit_test(kernels_that_differ),
         cmocka_unit_test(workers_that_start_slowly),
-        cmocka_unit_test(counting_instructions_is_included),
         cmocka_unit_test(before_anything_is_done_nothing_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "compile/cubin_cache.h"
-#include "record/instruction_kinds.h"
 #include "unit/busy_machine.h"
 #include "unit/failing_channel.h"
 #include "unit/scratch.h"
@@ -48,13 +47,6 @@ static void start(struct fixture *fixture, const char *script, size_t workers, d
 {
     start_with(fixture, script,
                (struct compile_pool_options){.workers = workers, .compile_timeout_s = timeout_s});
-}
-
-static void start_counting(struct fixture *fixture, const char *script)
-{
-    start_with(
-        fixture, script,
-        (struct compile_pool_options){.workers = 2, .compile_timeout_s = 10, .instructions = true});
 }
 
 static void end(struct fixture *fixture)
@@ -163,64 +155,6 @@ static void what_is_in_the_cache_needs_no_worker(void **state)
     assert_int_equal(scripted_worker_count("compile"), 1);
     assert_int_equal(compile_pool_written_bytes(fixture.pool), 0);
     end(&fixture);
-}
-
-static void assert_counted(struct fixture *fixture, const struct compile_job *job)
-{
-    assert_compiled(fixture, job);
-    const size_t *counts = job->compilation.kernels[0].instructions;
-    assert_non_null(counts);
-    assert_int_equal(counts[SASS_OTHER], SCRIPTED_INSTRUCTIONS);
-}
-
-static void instructions_are_counted_once(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    start(&fixture, "", 1, 10); /* compiled, but not counted */
-    assert_compiled(&fixture, request(&fixture, 20, false));
-    end(&fixture);
-    for (int i = 0; i < 2; i++) {
-        start_counting(&fixture, "");
-        struct compile_job *job = request(&fixture, 20, false);
-        assert_int_equal(job->cached, i);
-        assert_counted(&fixture, job);
-        assert_counted(&fixture, request(&fixture, 21, false));
-        end(&fixture);
-    }
-    assert_int_equal(scripted_worker_count("compile"), 2);
-    assert_int_equal(scripted_worker_count("count"), 2);
-}
-
-static void a_refused_source_has_no_instructions(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    start_counting(&fixture, "compile * refuse source.cu(1): error: no");
-    assert_failed(&fixture, request(&fixture, 20, false), "");
-    assert_int_equal(scripted_worker_count("count"), 0);
-    end(&fixture);
-}
-
-/* Killed from outside: tried again. Otherwise the run ends: the variant has compiled, and is not to
- * blame. */
-static void a_worker_that_dies_while_it_counts_is_no_compile_error(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    start_counting(&fixture, "count 1-2 outside 9");
-    assert_counted(&fixture, request(&fixture, 20, false));
-    end(&fixture);
-    static const char *const scripts[] = {"count * die 3", "count * outside 9", "count * say {}",
-                                          "count * error -4"};
-    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
-        start_counting(&fixture, scripts[i]);
-        struct compile_job *job = request(&fixture, 21, false);
-        assert_true(compile_pool_wait(fixture.pool, job, &fixture.error) < 0);
-        assert_false(job->done);
-        assert_string_equal(job->failure, "");
-        end(&fixture);
-    }
 }
 
 static void what_the_compiler_refuses_is_in_the_cache_too(void **state)
@@ -815,9 +749,6 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_node_with_another_compiler_is_refused_by_name),
         SCRATCH_TEST(the_job_of_a_node_that_is_lost_goes_to_another),
         SCRATCH_TEST(what_is_in_the_cache_needs_no_worker),
-        SCRATCH_TEST(instructions_are_counted_once),
-        SCRATCH_TEST(a_refused_source_has_no_instructions),
-        SCRATCH_TEST(a_worker_that_dies_while_it_counts_is_no_compile_error),
         SCRATCH_TEST(what_the_compiler_refuses_is_in_the_cache_too),
         SCRATCH_TEST(what_was_refused_is_forgotten_once_nobody_wants_it),
         SCRATCH_TEST(what_is_compiled_is_asked_for_an_architecture),

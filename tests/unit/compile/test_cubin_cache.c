@@ -1,6 +1,5 @@
 #include "base/alloc.h"
 #include "compile/cubin_cache.h"
-#include "record/instruction_kinds.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,23 +104,6 @@ static void an_entry_comes_back_whole(void **state)
     assert_true(read_entry(&read));
     expect_same_figures(&read, &written);
     assert_memory_equal(read.cubin, written.cubin, written.cubin_bytes);
-    compilation_release(&read);
-}
-
-static void instructions_come_back_with_their_kernel(void **state)
-{
-    struct compilation written = sample(), read;
-    size_t counts[SASS_KIND_COUNT] = {[SASS_LOAD_32] = 3, [SASS_OTHER] = 70000};
-    struct compiled_kernel kernels[2];
-    (void)state;
-    memcpy(kernels, written.kernels, sizeof kernels);
-    kernels[1].instructions = counts;
-    written.kernels = kernels;
-    write_entry(&written);
-    assert_true(read_entry(&read));
-    expect_same_figures(&read, &written);
-    assert_null(read.kernels[0].instructions);
-    assert_memory_equal(read.kernels[1].instructions, counts, sizeof counts);
     compilation_release(&read);
 }
 
@@ -417,7 +399,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_FOLDER(an_entry_comes_back_whole),
-        IN_FOLDER(instructions_come_back_with_their_kernel),
         IN_FOLDER(an_entry_under_another_name_is_damaged),
         IN_FOLDER(a_refused_program_is_kept_with_its_log),
         IN_FOLDER(a_long_log_is_whole),

@@ -216,7 +216,7 @@ static void test_static_problems_with_the_same_figures_are_one_table(void **stat
 static void test_static_problems_that_differ_have_tables_of_their_own(void **state)
 {
     (void)state;
-    for (int change = 0; change < 8; change++) {
+    for (int change = 0; change < 7; change++) {
         struct study studies[2];
         static_problem(&studies[0], 1024, 3, 32);
         static_problem(&studies[1], 2048, change == 0 ? 2 : 3, 32);
@@ -230,10 +230,8 @@ static void test_static_problems_that_differ_have_tables_of_their_own(void **sta
         if (change == 4)
             bindings_set(&result->parameters, "finish", value_word("two_pass"));
         if (change == 5)
-            result->instructions = alloc_zeroed(SASS_KIND_COUNT, sizeof *result->instructions);
-        if (change == 6)
             studies[1].rejected++;
-        if (change == 7)
+        if (change == 6)
             strcpy(studies[1].environment.nvrtc, "12.9");
         char *text = print(studies, 2, REPORT_TABLE, 0);
         assert_int_equal(count_text(text, "static mode:"), 2);
@@ -712,38 +710,6 @@ static void test_table_says_what_was_seen(void **state)
                    "throttling persisted, 2 OTHER PROCESSES on the GPU\n");
 }
 
-/* Columns of their own, where they are counted. */
-static void test_instructions(void **state)
-{
-    (void)state;
-    struct study study;
-    static_study(&study);
-    char *text = print(&study, 1, REPORT_CSV, 0);
-    assert_null(strstr(text, "sass_"));
-    free(text);
-    size_t *counts = alloc_zeroed(SASS_KIND_COUNT, sizeof *counts);
-    counts[SASS_LOAD_128] = 4;
-    counts[SASS_LOAD_NARROW] = 1;
-    counts[SASS_BARRIER] = 2;
-    counts[SASS_ATOMIC] = 1;
-    counts[SASS_SHARED_ATOMIC] = 7;
-    counts[SASS_OTHER] = 30;
-    study.results[1].instructions = counts;
-    text = print(&study, 1, REPORT_TABLE, 0);
-    assert_non_null(strstr(text, "  4x128 1x16  -           2      8        45  "));
-    free(text);
-    text = print(&study, 1, REPORT_CSV, 0);
-    assert_non_null(strstr(text, ",sass_load_narrow,sass_load_32,sass_load_64,sass_load_128,"));
-    assert_non_null(strstr(text, ",1,0,0,4,0,0,0,0,0,0,0,0,0,0,1,7,2,0,0,0,0,0,0,0,30\n"));
-    assert_non_null(strstr(text, ",,,,,,,,,,,,,,,,,,,,,,,,,\n")); /* another variant's */
-    free(text);
-    text = print(&study, 1, REPORT_JSON, 0);
-    assert_non_null(strstr(text, "\"instructions\": {\n     \"load_narrow\": 1,\n"
-                                 "     \"load_128\": 4,\n"));
-    free(text);
-    study_release(&study);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -765,7 +731,6 @@ int main(void)
         cmocka_unit_test(test_csv_has_every_variant_under_one_header),
         cmocka_unit_test(test_csv_of_static_mode_leaves_times_empty),
         cmocka_unit_test(test_json_has_everything),
-        cmocka_unit_test(test_instructions),
         SCRATCH_TEST(test_csv_files_lie_in_their_gpus_folder),
         SCRATCH_TEST(test_names_of_files_are_safe_and_differ),
         cmocka_unit_test(test_a_full_disk_is_an_error),
