@@ -8,7 +8,6 @@
  */
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/figures.h"
 #include "base/worker.h"
 #include "compile/cubin_cache.h"
 #include "mpi/bytes.h"
@@ -55,7 +54,7 @@ static json_t *gpu_of(size_t node)
     (void)snprintf(gpu.name, sizeof gpu.name, "Played GPU");
     (void)snprintf(gpu.uuid, sizeof gpu.uuid, "GPU-%zu", node);
     (void)snprintf(gpu.driver, sizeof gpu.driver, "13.0");
-    return gpu_to_message(&gpu);
+    return gpu_to_json(&gpu);
 }
 
 static json_t *compile(struct play *play, const json_t *request)
@@ -126,7 +125,6 @@ static json_t *answer(struct play *play, const json_t *request)
     } else {
         reply = json_pack("{s:s}", "event", strcmp(command, "wait") == 0 ? "waited" : "unloaded");
     }
-    figures_fold(reply);
     return reply;
 }
 

@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/channel.h"
-#include "base/figures.h"
 #include "base/statistics.h"
 #include "base/worker.h"
 #include "compile/cubin_cache.h"
@@ -294,7 +293,6 @@ static json_t *interrupt(struct player *player)
 
 static void send_reply(struct player *player, json_t *reply)
 {
-    figures_fold(reply);
     (void)channel_send(&player->channel, reply, NULL);
 }
 

@@ -7,16 +7,24 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 64 * 1024, LINE_LIMIT = 64 * 1024 * 1024 };
+enum { READ_BYTES = 64 * 1024, LINE_LIMIT = 64 << 20, BYTES_LIMIT = 512 << 20 };
 
 void channel_init(struct channel *channel, int in, int out)
 {
     *channel = (struct channel){.in = in, .out = out};
+}
+
+static void release_kept(struct channel_kept *kept, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(kept[i].bytes);
+    free(kept);
 }
 
 void channel_release(struct channel *channel)
@@ -25,9 +33,14 @@ void channel_release(struct channel *channel)
         (void)close(channel->in);
     if (channel->out >= 0 && channel->out != channel->in)
         (void)close(channel->out);
+    release_kept(channel->kept, channel->kept_count);
+    release_kept(channel->sent, channel->sent_count);
+    json_decref(channel->pending);
     free(channel->buffer);
     *channel = (struct channel){.in = -1, .out = -1};
 }
+
+/* --- sending --- */
 
 /* send() with MSG_NOSIGNAL to a socket; write() to anything else, such as a terminal. */
 static ssize_t write_some(int out, const char *bytes, size_t count)
@@ -36,49 +49,78 @@ static ssize_t write_some(int out, const char *bytes, size_t count)
     return written < 0 && errno == ENOTSOCK ? write(out, bytes, count) : written;
 }
 
-int channel_write(const struct channel *channel, const char *bytes, size_t count,
-                  struct error *error)
+static int write_all(const struct channel *channel, const char *bytes, size_t count,
+                     struct error *error)
 {
-    int status = 0;
-    for (size_t sent = 0; sent < count && status == 0;) {
+    for (size_t sent = 0; sent < count;) {
         ssize_t written = write_some(channel->out, bytes + sent, count - sent);
         if (written >= 0)
             sent += (size_t)written;
         else if (errno != EINTR || interrupt_requested())
-            status = error_set_errno(error, ERROR_WORKER, "cannot write to the other process");
+            return error_set_errno(error, ERROR_WORKER, "cannot write to the other process");
     }
-    return status;
+    return 0;
 }
 
-char *channel_line(json_t *message)
+int channel_send_bytes(struct channel *channel, json_t *message, const void *bytes, size_t count,
+                       struct error *error)
 {
-    json_t *figures = json_incref(json_object_get(message, "figures"));
-    const char *text = json_string_value(figures);
-    if (text != NULL)
-        (void)json_object_del(message, "figures");
+    if (count > 0)
+        json_object_set_new(message, "bytes", json_integer((json_int_t)count));
     char *object = json_dumps(message, JSON_COMPACT);
-    char *line = object == NULL ? NULL
-                 : text == NULL ? alloc_format("%s\n", object)
-                                : alloc_format("%s\t%s\n", object, text);
-    free(object);
-    json_decref(figures);
     json_decref(message);
-    return line;
+    if (object == NULL) {
+        errno = EILSEQ;
+        return error_set(error, ERROR_WORKER, "cannot send a message: its text is not UTF-8");
+    }
+    size_t length = strlen(object);
+    object[length] = '\n'; /* in place of the null character */
+    int status = write_all(channel, object, length + 1, error);
+    if (status == 0)
+        status = write_all(channel, bytes, count, error);
+    int number = errno;
+    free(object);
+    errno = number;
+    return status;
 }
 
 int channel_send(struct channel *channel, json_t *message, struct error *error)
 {
-    char *line = channel_line(message);
-    if (line == NULL) {
-        errno = EILSEQ;
-        return error_set(error, ERROR_WORKER, "cannot send a message: its text is not UTF-8");
-    }
-    int status = channel_write(channel, line, strlen(line), error);
-    int number = errno;
-    free(line);
-    errno = number;
-    return status;
+    return channel_send_bytes(channel, message, NULL, 0, error);
 }
+
+static const struct channel_kept *find(const struct channel_kept *kept, size_t count,
+                                       const char *hash)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(kept[i].hash, hash) == 0)
+            return &kept[i];
+    return NULL;
+}
+
+static struct channel_kept *add(struct channel_kept **kept, size_t *count, const char *hash)
+{
+    struct channel_kept *new = ARRAY_APPEND(*kept, *count);
+    (void)snprintf(new->hash, sizeof new->hash, "%s", hash);
+    return new;
+}
+
+int channel_keep(struct channel *channel, const char *hash, const void *bytes, size_t count,
+                 struct error *error)
+{
+    if (find(channel->sent, channel->sent_count, hash) != NULL)
+        return 0;
+    (void)add(&channel->sent, &channel->sent_count, hash);
+    return channel_send_bytes(channel, json_pack("{s:s, s:i}", "keep", hash, "bytes", 0), bytes,
+                              count, error);
+}
+
+const struct channel_kept *channel_find(const struct channel *channel, const char *hash)
+{
+    return find(channel->kept, channel->kept_count, hash);
+}
+
+/* --- receiving --- */
 
 int channel_fill(struct channel *channel, struct error *error)
 {
@@ -102,41 +144,67 @@ int channel_fill(struct channel *channel, struct error *error)
     }
 }
 
-/* Reads a line without its end; NULL with the reason if it is not JSON, but for the figures behind it. */
-static json_t *read_line(const char *line, size_t length, json_error_t *reason)
+static int read_line(struct channel *channel, struct error *error)
 {
-    const char *tab = memchr(line, '\t', length);
-    bool figures = tab != NULL && tab > line && tab[-1] == '}';
-    json_t *message = json_loadb(line, figures ? (size_t)(tab - line) : length, 0, reason);
-    if (figures && json_is_object(message))
-        (void)json_object_set_new(message, "figures",
-                                  json_stringn(tab + 1, length - (size_t)(tab + 1 - line)));
-    return message;
+    json_error_t reason;
+    const char *newline = channel->used > 0 ? memchr(channel->buffer, '\n', channel->used) : NULL;
+    size_t length = newline != NULL ? (size_t)(newline - channel->buffer) : channel->used;
+    if (length + (newline == NULL) > LINE_LIMIT)
+        return error_set(error, ERROR_WORKER, "a message is longer than 64 MiB");
+    if (newline == NULL)
+        return 0;
+    json_t *message = json_loadb(channel->buffer, length, 0, &reason);
+    channel->line = channel->taken = length + 1;
+    if (message == NULL)
+        return error_set(error, ERROR_WORKER, "a message is not JSON: %s at column %d", reason.text,
+                         reason.column);
+    json_int_t bytes = json_integer_value(json_object_get(message, "bytes"));
+    if (!json_is_object(message) || bytes < 0 || bytes > BYTES_LIMIT) {
+        bool object = json_is_object(message);
+        json_decref(message);
+        return error_set(error, ERROR_WORKER, "a message is not a JSON object%s",
+                         object ? " with 0 to 512 MiB behind it" : "");
+    }
+    channel->taken = 0;
+    channel->pending = message;
+    channel->byte_count = (size_t)bytes;
+    return 1;
+}
+
+/* Takes over the message if it is about what to keep. */
+static bool keep(struct channel *channel, json_t *message)
+{
+    const char *hash = json_string_value(json_object_get(message, "keep"));
+    if (hash == NULL)
+        return false;
+    if (channel_find(channel, hash) == NULL) {
+        struct channel_kept *kept = add(&channel->kept, &channel->kept_count, hash);
+        kept->count = channel->byte_count;
+        kept->bytes = alloc_zeroed(kept->count + 1, 1);
+        memcpy(kept->bytes, channel->bytes, kept->count);
+    }
+    json_decref(message);
+    return true;
 }
 
 int channel_next(struct channel *channel, json_t **message, struct error *error)
 {
-    *message = NULL;
-    char *newline = channel->used > 0 ? memchr(channel->buffer, '\n', channel->used) : NULL;
-    if (newline == NULL)
-        return channel->used < LINE_LIMIT
-                   ? 0
-                   : error_set(error, ERROR_WORKER, "a message is longer than 64 MiB");
-    size_t length = (size_t)(newline - channel->buffer);
-    if (length > LINE_LIMIT)
-        return error_set(error, ERROR_WORKER, "a message is longer than 64 MiB");
-    json_error_t reason;
-    *message = read_line(channel->buffer, length, &reason);
-    channel->used -= length + 1;
-    memmove(channel->buffer, newline + 1, channel->used);
-    if (*message == NULL)
-        return error_set(error, ERROR_WORKER, "a message is not JSON: %s at column %d", reason.text,
-                         reason.column);
-    if (!json_is_object(*message)) {
-        json_decref(*message);
+    do {
         *message = NULL;
-        return error_set(error, ERROR_WORKER, "a message is not a JSON object");
-    }
+        channel->used -= channel->taken;
+        if (channel->taken > 0)
+            memmove(channel->buffer, channel->buffer + channel->taken, channel->used);
+        channel->taken = 0;
+        int status = channel->pending != NULL ? 1 : read_line(channel, error);
+        if (status != 1)
+            return status;
+        if (channel->used - channel->line < channel->byte_count)
+            return 0;
+        *message = channel->pending;
+        channel->pending = NULL;
+        channel->bytes = channel->buffer + channel->line;
+        channel->taken = channel->line + channel->byte_count;
+    } while (keep(channel, *message));
     return 1;
 }
 

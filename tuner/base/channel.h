@@ -1,22 +1,40 @@
 /*
  * Messages between the coordinator and a worker: one JSON object per line, in both directions over
- * one file descriptor (or two, if a person runs the worker by hand). The text of a member "figures"
- * follows the object, after a tab: JSON would read and write it letter by letter (base/figures.h).
+ * one file descriptor (or two, if a person runs the worker by hand). Behind the line of an object
+ * with the member "bytes" follow so many bytes, which belong to it: a cubin, for example.
+ *
+ * What several messages need, such as a header, is sent once: {"keep":HASH,"bytes":N} and N bytes,
+ * which the receiver keeps under that name for the messages that follow.
  */
 #ifndef AUTOTUNE_CHANNEL_H
 #define AUTOTUNE_CHANNEL_H
 
 #include "base/error.h"
+#include "base/hash.h"
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/* What was sent or received to be kept. */
+struct channel_kept {
+    char hash[HASH_BYTES];
+    char *bytes; /* with a null character behind them; NULL on the side that has sent them */
+    size_t count;
+};
+
 struct channel {
     int in, out;  /* equal for a socket; -1: closed */
-    char *buffer; /* received but not yet parsed */
+    char *buffer; /* received but not yet taken */
     size_t used, capacity;
+    size_t taken;    /* of the buffer, by the latest message */
+    json_t *pending; /* the next message, whose bytes have not all come; NULL: none */
+    size_t line;     /* the length of its line */
+    struct channel_kept *kept, *sent;
+    size_t kept_count, sent_count;
+    const char *bytes; /* of the latest message, until the next one is asked for */
+    size_t byte_count;
 };
 
 /* Takes ownership of the descriptors; channel_release() closes them. */
@@ -29,13 +47,16 @@ void channel_release(struct channel *channel);
  */
 int channel_send(struct channel *channel, json_t *message, struct error *error);
 
-/* The line that channel_send() would write, a new string; drops the reference to the message. NULL: its
- * text is not UTF-8. */
-char *channel_line(json_t *message);
+/* The same with `count` bytes behind it. */
+int channel_send_bytes(struct channel *channel, json_t *message, const void *bytes, size_t count,
+                       struct error *error);
 
-/* Writes bytes that end with a newline: messages as text. Otherwise as channel_send(). */
-int channel_write(const struct channel *channel, const char *bytes, size_t count,
-                  struct error *error);
+/* Sends what the other side is to keep, unless it has. */
+int channel_keep(struct channel *channel, const char *hash, const void *bytes, size_t count,
+                 struct error *error);
+
+/* What the other side has sent to be kept; NULL: nothing with that hash. */
+const struct channel_kept *channel_find(const struct channel *channel, const char *hash);
 
 /*
  * Reads the available bytes; blocks if there are none. Returns 1, 0 at the end of the stream, or
@@ -43,9 +64,9 @@ int channel_write(const struct channel *channel, const char *bytes, size_t count
  */
 int channel_fill(struct channel *channel, struct error *error);
 
-/* Takes the next message that has arrived completely. Returns 1 with a new reference in `*message`,
- * 0 if there is none yet, or ERROR_WORKER for a line that is not a JSON object or is longer than
- * 64 MiB. */
+/* Takes the next message that has arrived completely, and sets channel->bytes. Returns 1 with a new
+ * reference in `*message`, 0 if there is none yet, or ERROR_WORKER for a line that is not a JSON
+ * object or is longer than 64 MiB, or more than 512 MiB behind it. */
 int channel_next(struct channel *channel, json_t **message, struct error *error);
 
 /* Convert an error to a message, {"event":"error",…}, and back. message_error() fills `error` and

@@ -8,89 +8,11 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <unistd.h>
-
-enum { MOST_EVENTS = 512 }; /* of a step; more of them wait for the next one */
-
-/* --- descriptors --- */
-
-/* Sets `loop->failure`. */
-static void begin_watching(struct event_loop *loop)
-{
-    enum { FIRST = 64 };
-    loop->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (loop->epoll < 0) {
-        loop->failure = errno;
-        return;
-    }
-    loop->watched_count = FIRST;
-    loop->watched = alloc_zeroed(FIRST, sizeof(struct event_source *));
-}
-
-static void make_room(struct event_loop *loop, size_t descriptor)
-{
-    size_t count = loop->watched_count;
-    if (descriptor < count)
-        return;
-    loop->watched_count = 2 * descriptor;
-    loop->watched = alloc_resize(loop->watched, loop->watched_count, sizeof(struct event_source *));
-    memset(loop->watched + count, 0, (loop->watched_count - count) * sizeof(struct event_source *));
-}
-
-static void watch(struct event_loop *loop, struct event_source *source)
-{
-    struct epoll_event event = {.events = EPOLLIN, .data.fd = source->descriptor};
-    if (loop->watched == NULL)
-        begin_watching(loop);
-    if (loop->watched == NULL)
-        return;
-    make_room(loop, (size_t)source->descriptor);
-    source->same = loop->watched[source->descriptor];
-    loop->watched[source->descriptor] = source;
-    if (epoll_ctl(loop->epoll, EPOLL_CTL_ADD, source->descriptor, &event) != 0 && errno != EEXIST)
-        loop->failure = errno;
-}
-
-/* The descriptor stays in the epoll, because most are soon watched again; one that is closed leaves by
- * itself. */
-static void unwatch(const struct event_loop *loop, const struct event_source *source)
-{
-    if ((size_t)source->descriptor >= loop->watched_count)
-        return;
-    struct event_source **link = &loop->watched[source->descriptor];
-    while (*link != NULL && *link != source)
-        link = &(*link)->same;
-    if (*link != NULL)
-        *link = source->same;
-}
-
-/* Notes which sources can be read. What nobody waits for leaves the epoll. */
-static void note_ready(struct event_loop *loop)
-{
-    struct epoll_event events[MOST_EVENTS];
-    int count = epoll_wait(loop->epoll, events, MOST_EVENTS, 0);
-    if (count < 0 && errno != EINTR)
-        loop->failure = errno;
-    for (int i = 0; i < count; i++) {
-        int descriptor = events[i].data.fd;
-        if (loop->watched[descriptor] == NULL)
-            (void)epoll_ctl(loop->epoll, EPOLL_CTL_DEL, descriptor, NULL);
-        for (struct event_source *source = loop->watched[descriptor]; source != NULL;
-             source = source->same)
-            source->ready = true;
-    }
-}
-
-/* --- sources --- */
 
 void event_loop_release(struct event_loop *loop)
 {
-    if (loop->watched != NULL)
-        (void)close(loop->epoll);
-    free(loop->watched);
     free(loop->sources);
+    free(loop->polled);
     free(loop->tasks);
     *loop = (struct event_loop){0};
 }
@@ -98,22 +20,16 @@ void event_loop_release(struct event_loop *loop)
 void event_loop_add(struct event_loop *loop, struct event_source *source)
 {
     source->place = loop->count;
-    source->ready = false;
     *ARRAY_APPEND(loop->sources, loop->count) = source;
-    if (source->descriptor >= 0)
-        watch(loop, source);
 }
 
 void event_loop_remove(struct event_loop *loop, const struct event_source *source)
 {
-    if (source->place >= loop->count || loop->sources[source->place] != source)
-        return;
-    loop->sources[source->place] = NULL;
-    if (source->descriptor >= 0)
-        unwatch(loop, source);
+    if (source->place < loop->count && loop->sources[source->place] == source)
+        loop->sources[source->place] = NULL;
 }
 
-/* Closes the gaps that removed sources left. Nothing is known to be ready then. */
+/* Closes the gaps that removed sources left. */
 static void compact(struct event_loop *loop)
 {
     size_t count = 0;
@@ -121,7 +37,6 @@ static void compact(struct event_loop *loop)
         if (loop->sources[i] == NULL)
             continue;
         loop->sources[i]->place = count;
-        loop->sources[i]->ready = false;
         loop->sources[count++] = loop->sources[i];
     }
     loop->count = count;
@@ -160,11 +75,9 @@ static bool can_be_read(const struct event_source *source)
 }
 
 /* Makes the callback that is due. */
-static int serve(struct event_source *source, bool late, struct error *error)
+static int serve(struct event_source *source, bool ready, bool late, struct error *error)
 {
-    bool ready = source->ready || can_be_read(source);
-    source->ready = false;
-    if (ready)
+    if (ready || can_be_read(source))
         return source->readable != NULL ? source->readable(source, error) : 0;
     return late && source->expired != NULL ? source->expired(source, error) : 0;
 }
@@ -176,10 +89,11 @@ static int serve_all(struct event_loop *loop, size_t count, struct error *error)
     int status = 0;
     for (size_t i = 0; i < count && status == 0; i++) {
         struct event_source *source = loop->sources[i];
+        bool ready = loop->polled[i].revents != 0;
         bool late = source != NULL && source->deadline_ns <= now_ns;
-        if (source == NULL || !(source->ready || late))
+        if (source == NULL || !(ready || late))
             continue;
-        status = serve(source, late, error);
+        status = serve(source, ready, late, error);
         now_ns = clock_ns();
     }
     return status;
@@ -194,15 +108,14 @@ int event_loop_step(struct event_loop *loop, int64_t until_ns, struct error *err
     if (status != 0)
         return status;
     size_t count = loop->count;
-    struct pollfd all = {.fd = loop->watched != NULL ? loop->epoll : -1, .events = POLLIN};
-    errno = loop->failure;
-    int ready = errno == 0 ? interrupt_poll(&all, 1, sleep_ns(loop, until_ns)) : -1;
+    loop->polled = alloc_resize(loop->polled, count, sizeof *loop->polled);
+    for (size_t i = 0; i < count; i++)
+        loop->polled[i] = (struct pollfd){.fd = loop->sources[i]->descriptor, .events = POLLIN};
+    int ready = interrupt_poll(loop->polled, count, sleep_ns(loop, until_ns));
     if (interrupt_requested())
         status = error_set(error, ERROR_INTERRUPTED, "interrupted");
     else if (ready < 0 && errno != EINTR)
         status = error_set_errno(error, ERROR_WORKER, "cannot wait for the worker processes");
-    if (status == 0 && ready > 0 && loop->watched != NULL)
-        note_ready(loop);
     if (status == 0 && ready >= 0)
         status = serve_all(loop, count, error);
     loop->failed = loop->failed || (status != 0 && status != ERROR_INTERRUPTED);

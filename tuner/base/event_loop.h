@@ -40,12 +40,10 @@ struct event_source {
     int (*readable)(struct event_source *source, struct error *error);
     /* the deadline has passed, and there is nothing to read */
     int (*expired)(struct event_source *source, struct error *error);
-    /* the loop's: */
-    size_t place;              /* among the sources */
-    struct event_source *same; /* the next one with this descriptor */
-    bool ready;                /* in this step */
+    size_t place; /* the loop's: among the sources */
 };
 
+struct pollfd;
 struct task_stack;
 
 /* What event_loop_wait() waits for: nothing else concerns the task that calls it. */
@@ -58,10 +56,7 @@ struct event_wait {
 struct event_loop {
     struct event_source **sources; /* NULL: removed since the last step began */
     size_t count;
-    int epoll;                     /* of their descriptors, once `watched` is not NULL */
-    struct event_source **watched; /* by descriptor: the first source that has it */
-    size_t watched_count;
-    int failure; /* errno, if a descriptor could not be watched */
+    struct pollfd *polled; /* of each source, in a step */
     /* for task.c: */
     struct task_stack **tasks;
     size_t task_count;

@@ -129,17 +129,14 @@ static void kill_unless_sent(const struct worker *worker, int status)
         worker_kill(worker);
 }
 
-void worker_send(struct worker *worker, json_t *request)
+void worker_send(struct worker *worker, json_t *request, const void *bytes, size_t count)
 {
-    kill_unless_sent(worker, channel_send(&worker->channel, request, NULL));
+    kill_unless_sent(worker, channel_send_bytes(&worker->channel, request, bytes, count, NULL));
 }
 
-void worker_send_line(struct worker *worker, const char *line)
+void worker_keep(struct worker *worker, const char *hash, const void *bytes, size_t count)
 {
-    if (line == NULL)
-        worker_kill(worker);
-    else
-        kill_unless_sent(worker, channel_write(&worker->channel, line, strlen(line), NULL));
+    kill_unless_sent(worker, channel_keep(&worker->channel, hash, bytes, count, NULL));
 }
 
 bool worker_is_running(const struct worker *worker)

@@ -64,13 +64,11 @@ bool worker_stop(struct worker *worker);
 /* The same without waiting, for a worker of another machine. */
 void worker_dismiss(struct worker *worker);
 
-/* Sends a request, which it takes over. A worker that cannot be sent one, as when the kernel has no memory
- * for it, is killed, and counts as killed from outside: it would never answer. One that does not read is
- * left to its deadline. */
-void worker_send(struct worker *worker, json_t *request);
-
-/* The same of one that is a line already; NULL: its text is not UTF-8. */
-void worker_send_line(struct worker *worker, const char *line);
+/* Sends a request, which it takes over, with `count` bytes behind it. A worker that cannot be sent one, as
+ * when the kernel has no memory for it, is killed, and counts as killed from outside: it would never
+ * answer. One that does not read is left to its deadline. worker_keep(): as channel_keep(). */
+void worker_send(struct worker *worker, json_t *request, const void *bytes, size_t count);
+void worker_keep(struct worker *worker, const char *hash, const void *bytes, size_t count);
 
 /* Sends the signal that kills the worker and its child processes; worker_stop() then waits. */
 void worker_kill(const struct worker *worker);

@@ -18,7 +18,7 @@ void pool_assignment_begin(struct compile_pool *pool, struct pool_worker *worker
     worker->job = job;
     (void)worker_starved_ns(&worker->worker);
     /* a worker that is gone shows at the next reading */
-    worker_send(&worker->worker, pool_messages_request(job, more));
+    worker_send(&worker->worker, pool_messages_request(job, more), NULL, 0);
     worker->began_ns = clock_ns(); /* not before: sending may take long on a busy machine */
     worker->source.deadline_ns = worker->began_ns + (int64_t)(pool->compile_timeout_s * 1e9);
 }

@@ -1,7 +1,5 @@
 #include "gpu/answer.h"
 
-#include "base/figures.h"
-
 int answer_driver_error(struct answer *answer, const struct device_session *session, int status,
                         enum outcome otherwise)
 {
@@ -43,10 +41,8 @@ json_t *answer_message(const struct answer *answer, const struct device_session 
                        int status, const struct error *error)
 {
     char reason[ERROR_TEXT_BYTES];
-    if (status == 0 && answer->outcome == OUTCOME_MEASURED) {
-        figures_fold(answer->reply);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         return answer->reply;
-    }
     json_decref(answer->reply); /* the part built before the failure */
     if (status != 0) {
         json_decref(answer->differences);

@@ -62,7 +62,7 @@ static int send_devices(struct device_session *session, struct error *error)
     for (int i = 0; i < count && status == 0; i++) {
         status = describe(&session->device, i, error);
         if (status == 0)
-            json_array_append_new(list, gpu_to_message(&session->device.gpu));
+            json_array_append_new(list, gpu_to_json(&session->device.gpu));
     }
     json_t *message = json_pack("{s:s, s:o}", "event", "devices", "gpus", list);
     if (status == 0)
@@ -105,7 +105,7 @@ static int greet_and_start(struct device_session *session, const char *which, st
     if (status == 0)
         status = channel_send(session->channel,
                               json_pack("{s:s, s:o, s:i}", "event", "ready", "gpu",
-                                        gpu_to_message(&device->gpu), "visible", count),
+                                        gpu_to_json(&device->gpu), "visible", count),
                               error);
     if (status == 0)
         status = device_start(&session->device, error);

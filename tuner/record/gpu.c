@@ -1,6 +1,5 @@
 #include "record/gpu.h"
 
-#include "base/figures.h"
 #include "base/json_text.h"
 
 #include <inttypes.h>
@@ -163,17 +162,6 @@ json_t *gpu_to_json(const struct gpu *gpu)
     return object;
 }
 
-json_t *gpu_to_message(const struct gpu *gpu)
-{
-    double figures[GPU_ATTRIBUTE_COUNT];
-    json_t *object = gpu_to_json(gpu);
-    for (size_t i = 0; i < GPU_ATTRIBUTE_COUNT; i++)
-        figures[i] = (double)gpu->attributes[i];
-    (void)json_object_del(object, "attributes");
-    json_object_set_new(object, "figures", figures_text(figures, GPU_ATTRIBUTE_COUNT));
-    return object;
-}
-
 static int missing(const char *member, struct error *error)
 {
     return error_set(error, ERROR_WORKER,
@@ -203,21 +191,6 @@ static int integer_from_json(const json_t *object, const char *member, int64_t l
     return 0;
 }
 
-static int attributes_from_figures(const json_t *object, struct gpu *gpu, struct error *error)
-{
-    const double most = 9007199254740992; /* 2^53: all up to it are exact */
-    struct figures figures = {0};
-    figures_read(&figures, object);
-    bool good = figures.count == GPU_ATTRIBUTE_COUNT;
-    for (size_t i = 0; good && i < GPU_ATTRIBUTE_COUNT; i++) {
-        const double figure = figures.numbers[i];
-        good = figure >= 0 && figure <= most && figure == floor(figure);
-        gpu->attributes[i] = good ? (int64_t)figure : 0;
-    }
-    figures_release(&figures);
-    return good ? 0 : missing("figures", error);
-}
-
 static int attributes_from_json(const json_t *attributes, struct gpu *gpu, struct error *error)
 {
     int status = 0;
@@ -244,9 +217,7 @@ int gpu_from_json(const json_t *object, struct gpu *gpu, struct error *error)
     read.compute_capability = (int)compute_capability;
 
     const json_t *attributes = json_object_get(object, "attributes");
-    status = attributes == NULL && json_object_get(object, "figures") != NULL
-                 ? attributes_from_figures(object, &read, error)
-                 : attributes_from_json(attributes, &read, error);
+    status = attributes_from_json(attributes, &read, error);
     if (status != 0)
         return status;
     *gpu = read;

@@ -54,10 +54,8 @@ double gpu_memory_gb_per_s(const struct gpu *gpu);
 bool gpu_alike(const struct gpu *a, const struct gpu *b);
 
 /* Convert to a JSON object (a new reference) and back. gpu_from_json() returns 0, or ERROR_WORKER
- * with the name of the missing member. For messages, of which a coordinator reads two from each GPU of a
- * cluster, the attributes are one text, "figures", in their order: gpu_from_json() takes both. */
+ * with the name of the missing member. */
 json_t *gpu_to_json(const struct gpu *gpu);
-json_t *gpu_to_message(const struct gpu *gpu);
 int gpu_from_json(const json_t *object, struct gpu *gpu, struct error *error);
 
 #endif

@@ -58,7 +58,7 @@ void gpu_client_free(struct gpu_client *client)
         return;
     gpu_worker_release(&client->worker);
     json_decref(client->differences);
-    figures_release(&client->read.figures);
+    free(client->read.numbers);
     free(client);
 }
 

@@ -5,6 +5,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_RUNS = 100 };               /* more than a batch has */
@@ -83,6 +84,23 @@ static const char *failure_flaw(const json_t *reply)
 }
 
 /* --- the numbers of a reply --- */
+
+/* All numbers of its lists, in this order; NaN for what is not a number. A new array. */
+static double *collect(const json_t *reply, size_t *count)
+{
+    static const char *const lists[] = {"took_ns", "stats", "sampled", "samples_ns"};
+    double *numbers = NULL;
+    size_t index;
+    json_t *number;
+    *count = 0;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        json_array_foreach(json_object_get(reply, lists[i]), index, number)
+        {
+            *ARRAY_APPEND(numbers, *count) =
+                json_is_number(number) ? json_number_value(number) : NAN;
+        }
+    return numbers;
+}
 
 /* The numbers that are left to be read. */
 struct reader {
@@ -173,8 +191,8 @@ static const char *read_kind(const struct kind *kind, const struct gpu_request *
     const char *flaw = NULL;
     if (strcmp(json_text_member(reply, "event"), kind->event) != 0)
         return "event";
-    figures_read(&read->figures, reply);
-    struct reader reader = {read->figures.numbers, read->figures.count};
+    struct reader reader = {.left = 0};
+    reader.next = read->numbers = collect(reply, &reader.left);
     flaw = read_durations(&reader, kind->durations, read);
     if (kind->stats && flaw == NULL)
         flaw = read_stats(&reader, read);
@@ -190,7 +208,8 @@ static const char *read_kind(const struct kind *kind, const struct gpu_request *
 const char *gpu_reply_read(struct gpu_reply *read, const struct gpu_request *request,
                            const json_t *reply)
 {
-    *read = (struct gpu_reply){.figures = read->figures};
+    free(read->numbers);
+    *read = (struct gpu_reply){0};
     if (gpu_reply_failed(reply))
         return failure_flaw(reply);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)

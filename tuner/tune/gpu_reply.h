@@ -6,7 +6,6 @@
 #ifndef AUTOTUNE_GPU_REPLY_H
 #define AUTOTUNE_GPU_REPLY_H
 
-#include "base/figures.h"
 #include "record/study.h"
 #include "tune/gpu_request.h"
 
@@ -35,7 +34,7 @@ struct gpu_reply {
     double empty_batch_ns;    /* of an empty kernel in a batch; 0: not known */
     const double *samples_ns; /* until the next answer is read */
     size_t sample_count;
-    struct figures figures; /* of the answer; release it */
+    double *numbers; /* of the answer; free it */
 };
 
 /* Reads a reply. Returns the name of what an answer to `request` cannot have as it is; NULL if there is

@@ -1,8 +1,4 @@
-/*
- * A request to a device worker about a variant: the line that is sent, and what its reply is checked
- * against. A trial's line is made without a JSON object, because the coordinator of a cluster sends
- * thousands of them a second.
- */
+/* A request to a device worker about a variant, and what its reply is checked against. */
 #ifndef AUTOTUNE_GPU_REQUEST_H
 #define AUTOTUNE_GPU_REQUEST_H
 
@@ -16,10 +12,10 @@ enum { GPU_REQUEST_NAME_BYTES = 16 };
 
 struct gpu_request {
     char what[GPU_REQUEST_NAME_BYTES]; /* "trial" */
-    char *line;                        /* with its newline; NULL: a text in it is not UTF-8 */
-    bool has_id;                       /* of a variant that was loaded */
-    bool batched;                      /* each sample is the mean of a batch, */
-    bool may_be_batched;               /* or may be one */
+    json_t *message;
+    bool has_id;         /* of a variant that was loaded */
+    bool batched;        /* each sample is the mean of a batch, */
+    bool may_be_batched; /* or may be one */
     size_t samples;
     double enough_ns;
 };
@@ -34,7 +30,7 @@ struct gpu_client_trial {
 };
 
 /* Both return a request to be released. With `recount`, the worker counts the processes on the GPU
- * again. gpu_request_from() drops the reference to the object. */
+ * again. gpu_request_from() takes over the object. */
 struct gpu_request gpu_request_from(json_t *object, bool recount);
 struct gpu_request gpu_request_trial(const char *cubin, const struct bindings *parameters,
                                      const struct gpu_client_trial *trial, bool recount);

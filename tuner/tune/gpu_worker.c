@@ -26,12 +26,12 @@ enum {
 
 void gpu_worker_send(struct gpu_worker *worker, json_t *request)
 {
-    worker_send(&worker->process, request);
+    worker_send(&worker->process, request, NULL, 0);
 }
 
 void gpu_worker_ask(struct gpu_worker *worker, const struct gpu_request *request)
 {
-    worker_send_line(&worker->process, request->line);
+    worker_send(&worker->process, json_incref(request->message), NULL, 0);
 }
 
 json_t *gpu_worker_open_message(const struct gpu_worker *worker)

@@ -16,7 +16,7 @@ void standby_worker_start(struct standby_worker *standby, struct node *node, con
     standby->beside = beside;
     standby->opens = open != NULL;
     if (open != NULL) /* a worker that is gone already shows when it is to take over */
-        worker_send(&standby->worker, open);
+        worker_send(&standby->worker, open, NULL, 0);
 }
 
 bool standby_worker_settle(struct standby_worker *standby, double took_s)

@@ -193,6 +193,53 @@ static void messages_end_at_64_mib(void **state)
     assert_int_equal(channel_next(&pair->b, &message, &error), 0);
 }
 
+static void bytes_follow_their_object(void **state)
+{
+    static const char bytes[] = "{\n\0\xff";
+    struct pair *pair = *state;
+    struct error error;
+    json_t *message;
+    assert_int_equal(channel_send_bytes(&pair->a, json_object(), bytes, sizeof bytes, &error), 0);
+    assert_int_equal(channel_send(&pair->a, json_object(), &error), 0);
+    assert_int_equal(channel_receive(&pair->b, &message, &error), 1);
+    assert_message(message, "{\"bytes\":5}");
+    assert_int_equal(pair->b.byte_count, sizeof bytes);
+    assert_memory_equal(pair->b.bytes, bytes, sizeof bytes);
+    assert_int_equal(channel_receive(&pair->b, &message, &error), 1);
+    assert_message(message, "{}");
+    assert_int_equal(pair->b.byte_count, 0);
+    write_raw(&pair->a, "{\"bytes\":3}\nab");
+    assert_int_equal(channel_fill(&pair->b, &error), 1);
+    assert_int_equal(channel_next(&pair->b, &message, &error), 0);
+    write_raw(&pair->a, "c{\"bytes\":-1}\n{\"bytes\":1000000000}\n{}\n");
+    assert_int_equal(channel_receive(&pair->b, &message, &error), 1);
+    json_decref(message);
+    assert_memory_equal(pair->b.bytes, "abc", 3);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(channel_receive(&pair->b, &message, &error), ERROR_WORKER);
+        assert_non_null(strstr(error.message, "512 MiB"));
+    }
+    assert_int_equal(channel_receive(&pair->b, &message, &error), 1);
+    json_decref(message);
+}
+
+static void what_is_kept_is_sent_once(void **state)
+{
+    struct pair *pair = *state;
+    struct error error;
+    json_t *message;
+    assert_null(channel_find(&pair->b, "1a"));
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(channel_keep(&pair->a, "1a", "text", 4, &error), 0);
+    assert_int_equal(channel_keep(&pair->a, "1b", "", 0, &error), 0);
+    assert_int_equal(channel_send(&pair->a, json_object(), &error), 0);
+    assert_int_equal(channel_receive(&pair->b, &message, &error), 1);
+    assert_message(message, "{}");
+    assert_int_equal(pair->b.kept_count, 2);
+    assert_string_equal(channel_find(&pair->b, "1a")->bytes, "text");
+    assert_int_equal(channel_find(&pair->b, "1b")->count, 0);
+}
+
 static void text_that_is_no_utf8_is_refused(void **state)
 {
     struct pair *pair = *state;
@@ -201,29 +248,6 @@ static void text_that_is_no_utf8_is_refused(void **state)
     (void)json_object_set_new(message, "text", json_string_nocheck("\xff"));
     assert_int_equal(channel_send(&pair->a, message, &error), ERROR_WORKER);
     assert_string_equal(error.message, "cannot send a message: its text is not UTF-8");
-}
-
-static void figures_follow_their_object(void **state)
-{
-    static const char tried[] = "{\"event\":\"tried\"}\t1 2.5 3\n";
-    struct pair *pair = *state;
-    struct error error;
-    json_t *message;
-    char line[sizeof tried] = "";
-    json_t *reply = json_pack("{s:s, s:s}", "event", "tried", "figures", "1 2.5 3");
-    assert_int_equal(channel_send(&pair->a, reply, &error), 0);
-    assert_int_equal(read(pair->b.in, line, sizeof line - 1), sizeof line - 1);
-    assert_string_equal(line, tried);
-    write_raw(&pair->a, tried);
-    write_raw(&pair->a, "{\"figures\":\"1\"}\n{\"do\":\t{\"by\":\t\"hand\"} }\t\n{}\t\xff\n");
-    assert_int_equal(channel_receive(&pair->b, &message, &error), 1);
-    assert_message(message, "{\"event\":\"tried\",\"figures\":\"1 2.5 3\"}");
-    assert_int_equal(channel_receive(&pair->b, &message, &error), 1);
-    assert_message(message, "{\"figures\":\"1\"}");
-    assert_int_equal(channel_receive(&pair->b, &message, &error), 1);
-    assert_message(message, "{\"do\":{\"by\":\"hand\"}}");
-    assert_int_equal(channel_receive(&pair->b, &message, &error), 1);
-    assert_message(message, "{}"); /* not UTF-8 */
 }
 
 /* A person may run a worker with its input and output in pipes. */
@@ -305,8 +329,9 @@ int main(void)
         TEST(lines_that_are_no_message),
         TEST(messages_larger_than_the_socket_holds),
         TEST(messages_end_at_64_mib),
+        TEST(bytes_follow_their_object),
+        TEST(what_is_kept_is_sent_once),
         TEST(text_that_is_no_utf8_is_refused),
-        TEST(figures_follow_their_object),
         cmocka_unit_test(pipes_will_do),
         TEST(errors_travel),
         cmocka_unit_test(errors_that_are_no_utf8_travel_too),

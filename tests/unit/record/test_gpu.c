@@ -158,31 +158,6 @@ static void json_brings_back_the_same_gpu(void **state)
     json_decref(object);
 }
 
-static void a_message_has_the_attributes_as_figures(void **state)
-{
-    static const char *const bad[] = {"", "1", "x", "-1"};
-    (void)state;
-    struct gpu gpu = known_gpu("sm_90");
-    struct gpu back;
-    struct error error;
-    json_t *object = gpu_to_message(&gpu);
-    assert_null(json_object_get(object, "attributes"));
-    assert_int_equal(gpu_from_json(object, &back, &error), 0);
-    assert_memory_equal(back.attributes, gpu.attributes, sizeof gpu.attributes);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        const char *figures = json_string_value(json_object_get(object, "figures"));
-        const char *rest = i > 1 ? strchr(figures, ' ') : "";
-        char *text = alloc_format("%s%s", bad[i], rest);
-        json_t *other = json_copy(object);
-        json_object_set_new(other, "figures", json_string(text));
-        assert_int_equal(gpu_from_json(other, &back, &error), ERROR_WORKER);
-        assert_non_null(strstr(error.message, "'figures'"));
-        json_decref(other);
-        free(text);
-    }
-    json_decref(object);
-}
-
 static void expect_missing(json_t *object, const char *member)
 {
     struct gpu gpu = {.compute_capability = 7};
@@ -243,7 +218,6 @@ int main(void)
         cmocka_unit_test(unknown_architectures_are_refused_with_the_known_ones),
         cmocka_unit_test(expressions_see_every_attribute_by_name),
         cmocka_unit_test(json_brings_back_the_same_gpu),
-        cmocka_unit_test(a_message_has_the_attributes_as_figures),
         cmocka_unit_test(json_without_a_member_is_refused_naming_it),
         cmocka_unit_test(a_name_that_is_no_utf8_still_makes_json),
     };
