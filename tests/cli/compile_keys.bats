@@ -185,6 +185,34 @@ own_toolkit() {
     has err "another header"
 }
 
+@test "any header that the toolkit finds in an include folder counts, with what that one includes" {
+    rm -rf cache
+    mkdir -p vendor/deep
+    own "include = vendor"
+    sed -i '1i #include <cuda/annotated_ptr>' own.cu # CCCL includes <cuda_runtime_api.h>
+    sed -i 's/__launch_bounds__(BLOCK_SIZE)/__launch_bounds__(BLOCK_SIZE, FACTOR)/' own.cu
+    echo '#include "deep/factor.h"' >vendor/cuda_runtime_api.h
+    echo '#define FACTOR 1' >vendor/deep/factor.h
+    autotune --config sweep.ini
+    exits 0
+    autotune emit --kernel own --templates . --cubin --output 1.cubin
+    exits 0
+    touch vendor/unrelated.h
+    autotune --config sweep.ini
+    has err "nothing to do"
+    echo '#define FACTOR 2' >vendor/deep/factor.h
+    autotune emit --kernel own --templates . --cubin --output 2.cubin
+    exits 0
+    fails cmp -s 1.cubin 2.cubin
+    autotune --config sweep.ini
+    exits 0
+    lacks err "nothing to do"
+    echo '#error another header' >vendor/cuda_runtime_api.h
+    autotune --config sweep.ini
+    exits 2
+    has err "another header"
+}
+
 @test "a toolkit's header that changes makes other cubins, and results are measured again" {
     rm -rf cache
     own_toolkit

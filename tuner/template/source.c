@@ -8,6 +8,7 @@
 #include "template/source_hashes.h"
 #include "template/source_lexer.h"
 #include "template/source_macros.h"
+#include "template/standard_header.h"
 
 #include <fnmatch.h>
 #include <fts.h>
@@ -31,6 +32,7 @@ struct loading {
     struct source_macros macros;
     struct computed_include *computed;
     size_t computed_count;
+    bool shadowing; /* reads headers that only the toolkit's may include */
 };
 
 /* One file of it. */
@@ -132,7 +134,8 @@ static void take_header(struct loading *loading, const char *including_file, con
     if (length == 0 || header[1 + length] == '\0')
         return;
     char *name = alloc_string_n(header + 1, length);
-    if (!find_header(loading, including_file, name, quoted, all_folders) && !tests_only)
+    if (!find_header(loading, including_file, name, quoted, all_folders) && !tests_only &&
+        !loading->shadowing)
         add_toolkit_header(loading->source, name);
     free(name);
 }
@@ -245,7 +248,7 @@ static int load_file(struct loading *loading, const char *path, char **text, str
     if (status != 0)
         return status;
     /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): error_set() never returns 0 */
-    if (strlen(*text) != length)
+    if (strlen(*text) != length && !loading->shadowing)
         return error_set(error, ERROR_CONFIG,
                          "'%s' contains a zero byte; it must be a CUDA C++ source in plain text",
                          path);
@@ -335,18 +338,52 @@ static int compare_names(const FTSENT **a, const FTSENT **b)
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
+/*
+ * Whether the toolkit's headers ask for a file or folder of this name, or might in another version. The list
+ * is wider than what was seen (strace of NVRTC 13.0), but not everything: an unrelated header
+ * beside the source must not make its results stale.
+ */
+static bool is_toolkit_name(const char *name, bool is_folder)
+{
+    static const char *const folders[] = {
+        "Openacc", "Openmp", "cooperative_groups", "crt", "cub", "cuda", "nv", "nvtx3",
+        "thrust",  NULL};
+    static const char *const files[] = {"builtin_types.*",
+                                        "channel_*",
+                                        "common_functions.*",
+                                        "cooperative_groups*",
+                                        "cu*",
+                                        "device_*",
+                                        "driver_*",
+                                        "fatbinary_*",
+                                        "generated_*",
+                                        "host_*",
+                                        "library_types.*",
+                                        "math_*",
+                                        "mma.*",
+                                        "nv*",
+                                        "sm_[0-9]*",
+                                        "storage_class.*",
+                                        "surface_*",
+                                        "texture_*",
+                                        "vector_*",
+                                        NULL};
+    if (is_folder)
+        return matches(name, folders);
+    return strcmp(name, "version") == 0 || standard_header_find(name, strlen(name)) != NULL ||
+           (strchr(name, '.') != NULL && matches(name, files));
+}
+
 /* Appends the headers in `folder` that have a name of the toolkit's. */
 static void add_shadowing(struct loading *loading, const char *folder)
 {
-    static const char *const places[] = {
-        "cuda", "cuda_bf*", "cuda_fp*", "cooperative_groups*", "crt", "cub", "nv", "thrust", NULL};
     static const char *const texts[] = {"*.h", "*.hpp", "*.cuh", "*.inl", NULL};
     char *path = alloc_string(folder);
     char *const roots[] = {path, NULL};
     FTS *tree = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, compare_names);
     FTSENT *file;
     while (tree != NULL && (file = fts_read(tree)) != NULL) {
-        if (file->fts_level == 1 && !matches(file->fts_name, places)) {
+        if (file->fts_level == 1 && !is_toolkit_name(file->fts_name, file->fts_info == FTS_D)) {
             (void)fts_set(tree, file, FTS_SKIP);
         } else if (file->fts_info == FTS_F &&
                    (strchr(file->fts_name, '.') == NULL || matches(file->fts_name, texts))) {
@@ -361,24 +398,21 @@ static void add_shadowing(struct loading *loading, const char *folder)
 
 /*
  * The compiler searches the user's folders before the toolkit's, also for what a header of the toolkit
- * includes. These headers are not scanned: it is unknown which of them are read at all.
+ * includes. It is unknown which of these headers are read at all, so nothing in them is refused.
  */
 static int load_shadowing(struct loading *loading, struct error *error)
 {
     struct source *source = loading->source;
+    size_t loaded = source->header_count;
     int status = 0;
-    source->followed_count = source->header_count;
+    source->followed_count = loaded;
+    loading->shadowing = true;
     for (size_t i = 0; i < source->include_count && source->toolkit_count > 0; i++)
         add_shadowing(loading, source->include_folders[i]);
-    for (size_t i = source->followed_count; i < source->header_count && status == 0; i++) {
-        char *text = NULL;
-        status = read_file(source->headers[i], &text, NULL, error);
-        if (status == 0) {
-            source_hashes_add_choice(&loading->hashes, text);
-            *ARRAY_APPEND(source->stamps, source->stamp_count) =
-                source_stamp_new(source->headers[i], text);
-        }
-        free(text);
+    while (status == 0 && loaded < source->header_count) {
+        status = load_headers(loading, &loaded, error);
+        for (size_t i = 0; i < loading->computed_count && status == 0; i++)
+            (void)find_computed(loading, &loading->computed[i]);
     }
     return status;
 }

@@ -46,7 +46,7 @@ struct source {
  * file's folder first, then both kinds in the source's folder and `folders`, which are relative to
  * the source's folder. A header that is not found is taken to be the toolkit's; nvrtc_build()
  * identifies its content. Since it searches the folders as well for what it includes, the files
- * there that have a name of the toolkit's (cuda/…, cub/…) count. The folders are searched for
+ * there that have a name of the toolkit's (cuda_runtime_api.h, cub/…) count, with what they include. The folders are searched for
  * __has_include and #include_next as well. If an #include names a macro, every header that the macro
  * can expand to is read.
  *

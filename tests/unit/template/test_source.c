@@ -352,7 +352,7 @@ static void what_a_toolkit_header_can_find_counts(void **state)
     assert_int_equal(mkdir("a", 0700) + mkdir("b", 0700) + mkdir("b/cuda", 0700), 0);
     assert_int_equal(mkdir("b/cuda/std", 0700) + mkdir("b/mine", 0700), 0);
     write_text("k.cu", "#include <tuple>\n");
-    write_text("b/cuda/std/tuple", "#include REFUSED(if it were followed)\n");
+    write_text("b/cuda/std/tuple", "#include REFUSED(if it were the source's own)\n");
     write_text("b/cuda/data.bin", "");
     write_text("b/mine/x.h", "");
     struct source source = load("k.cu", folders, 2);
@@ -371,6 +371,32 @@ static void what_a_toolkit_header_can_find_counts(void **state)
     source = load("k.cu", folders, 2);
     assert_int_equal(source.header_count, 0);
     source_release(&source);
+}
+
+static void a_header_that_the_toolkit_can_find_is_scanned(void **state)
+{
+    static const char *const found[] = {"cuda.h", "cuda_runtime_api.h", "mma.h", "version"};
+    char first[HASH_BYTES], other[HASH_BYTES];
+    (void)state;
+    write_text("k.cu", "#include <tuple>\n");
+    write_text("own.h", "");
+    write_text("unrelated.h", "");
+    write_text("cuda_program", ""); /* as of `make cuda_program` */
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++)
+        write_text(found[i], "#include \"own.h\"\n#include <cstdint>\n");
+    struct source source = load("k.cu", NULL, 0);
+    assert_int_equal(source.followed_count, 0);
+    assert_int_equal(source.header_count, 5);
+    for (size_t i = 0; i < 4; i++)
+        expect_header(&source, i, found[i]);
+    expect_header(&source, 4, "own.h");
+    assert_int_equal(source.stamp_count, 5);
+    assert_int_equal(source.toolkit_count, 1);
+    memcpy(first, source.hash, HASH_BYTES);
+    source_release(&source);
+    write_text("own.h", "int a;\n");
+    load_hash("k.cu", NULL, 0, other);
+    assert_string_not_equal(first, other);
 }
 
 /* Both hashes, of which the second is that of the text. */
@@ -572,6 +598,7 @@ int main(void)
         IN_FOLDER(what_is_no_directive_includes_nothing),
         IN_FOLDER(every_header_that_include_next_can_mean_counts),
         IN_FOLDER(what_a_toolkit_header_can_find_counts),
+        IN_FOLDER(a_header_that_the_toolkit_can_find_is_scanned),
         IN_FOLDER(an_include_whose_file_cannot_be_told_is_refused),
         IN_FOLDER(the_first_folder_wins_as_in_the_compiler),
         IN_FOLDER(the_hash_stands_for_every_text),
