@@ -65,20 +65,6 @@ static int print_report(struct run *run, const struct report_options *options, s
     return status;
 }
 
-/* Where the time went, and what hung kernels cost beyond their deadlines. */
-static void print_timings(struct run *run)
-{
-    timings_print(&run->timings, stderr);
-    const struct hang_times hangs = fleet_hangs(&run->fleet);
-    if (hangs.count > 0)
-        fprintf(stderr, "%9zu    kernels hung until their deadline\n", hangs.count);
-    if (hangs.recoveries > 0)
-        fprintf(stderr,
-                "%9.3f s  from a deadline to the next variant's samples, median of %zu\n"
-                "%9.3f s  the longest of these\n",
-                hangs.median_ns * 1e-9, hangs.recoveries, hangs.worst_ns * 1e-9);
-}
-
 /* "node 'b': 16 cores 83 % busy with 210 compilations; GPU 0 71 % busy" */
 static void print_node_timings(const struct run *run)
 {
@@ -152,7 +138,7 @@ static int tune(const struct command_options *options, const struct run_options 
     if (status == 0)
         status = run_check_winners(&run, error);
     if (options->timings)
-        print_timings(&run);
+        timings_print(&run.timings, stderr);
     if (options->timings && run.pool != NULL)
         print_node_timings(&run);
     if (status == ERROR_INTERRUPTED) { /* now: mpirun kills a second after its signal */

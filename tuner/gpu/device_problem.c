@@ -73,7 +73,7 @@ static int check_data(const struct problem_request *request, const struct templa
 }
 
 /* Half of the free memory is for what parameters change, and an eighth for more places of buffers;
- * scratch buffers, batches and a standby worker need some, too. */
+ * scratch buffers and batches need some, too. */
 static int limit_store(struct device_problem *problem, struct error *error)
 {
     struct device_context *device = problem->device;

@@ -12,21 +12,13 @@ static int do_open(struct device_session *session, const json_t *request, struct
                    struct error *error)
 {
     double empty_ns[EMPTY_SAMPLES];
-    size_t free_bytes = 0;
-    size_t all_bytes = 0;
     int status = device_session_open(session, request, error);
     if (status == 0)
         status = measure_samples(&session->sampling.measure, &session->problem, NULL, EMPTY_SAMPLES,
                                  empty_ns, error);
     if (status == 0)
-        status = CUDA(&session->device, cuMemGetInfo, &free_bytes, &all_bytes);
-    if (status == 0)
-        answer->reply =
-            json_pack("{s:s, s:o, s:I, s:I}", "event", "opened", "empty_ns",
-                      times_to_json(empty_ns, EMPTY_SAMPLES), "needs_bytes",
-                      (json_int_t)session->problem.footprint.bytes, "free_bytes",
-                      (json_int_t)free_bytes - (json_int_t)session->problem.store.limit_bytes -
-                          (json_int_t)session->problem.store.items.place_bytes);
+        answer->reply = json_pack("{s:s, s:o}", "event", "opened", "empty_ns",
+                                  times_to_json(empty_ns, EMPTY_SAMPLES));
     return status;
 }
 
@@ -222,32 +214,14 @@ static int do_unload(struct device_session *session, const json_t *request, stru
     return 0;
 }
 
-static int do_close(struct device_session *session, const json_t *request, struct answer *answer,
-                    struct error *error)
-{
-    (void)request;
-    (void)error;
-    device_session_close(session);
-    answer->reply = json_pack("{s:s}", "event", "closed");
-    return 0;
-}
-
-static int do_wait(struct device_session *session, const json_t *request, struct answer *answer,
-                   struct error *error)
-{
-    (void)request;
-    answer->reply = json_pack("{s:s}", "event", "waited");
-    return device_synchronise(&session->device, error);
-}
-
 /* To add a request: write a function above, add a line here and a row to FORMATS.md. */
 static const struct {
     const char *name;
     int (*serve)(struct device_session *session, const json_t *request, struct answer *answer,
                  struct error *error);
 } requests[] = {
-    {"open", do_open},     {"load", do_load},    {"verify", do_verify}, {"measure", do_measure},
-    {"unload", do_unload}, {"trial", trial_run}, {"close", do_close},   {"wait", do_wait},
+    {"open", do_open},       {"load", do_load},     {"verify", do_verify},
+    {"measure", do_measure}, {"unload", do_unload}, {"trial", trial_run},
 };
 
 int device_requests_serve(struct device_session *session, const json_t *request,
@@ -255,8 +229,6 @@ int device_requests_serve(struct device_session *session, const json_t *request,
 {
     const char *name = json_string_value(json_object_get(request, "do"));
     session->device.wanted_bytes = 0;
-    if (json_is_true(json_object_get(request, "recount")))
-        gpu_monitor_recount(&session->monitor);
     for (size_t i = 0; name != NULL && i < sizeof requests / sizeof *requests; i++)
         if (strcmp(requests[i].name, name) == 0)
             return requests[i].serve(session, request, answer, error);

@@ -104,12 +104,6 @@ static void read_now(struct gpu_monitor *monitor)
     }
 }
 
-void gpu_monitor_recount(struct gpu_monitor *monitor)
-{
-    monitor->counted_ns = 0;
-    monitor->fresh = false;
-}
-
 void gpu_monitor_read(struct gpu_monitor *monitor, int64_t begin_ns)
 {
     monitor->throttled = false;

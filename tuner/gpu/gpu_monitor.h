@@ -42,9 +42,6 @@ struct gpu_monitor {
 void gpu_monitor_start(struct gpu_monitor *monitor, const char *uuid);
 void gpu_monitor_stop(struct gpu_monitor *monitor); /* `monitor` may be zero */
 
-/* Discards what has not been reported: another process of this tuner was running on the GPU. */
-void gpu_monitor_recount(struct gpu_monitor *monitor);
-
 /* Call after taking samples; `begin_ns` is the clock_ns() at which they began. */
 void gpu_monitor_read(struct gpu_monitor *monitor, int64_t begin_ns);
 

@@ -227,21 +227,3 @@ int fleet_lock(struct fleet *fleet, bool no_wait, const struct fleet_notice *not
     *waited_ns = clock_ns() - since_ns;
     return status;
 }
-
-struct hang_times fleet_hangs(const struct fleet *fleet)
-{
-    struct hang_times all = {0};
-    size_t most = 0;
-    for (size_t i = 0; i < fleet->count; i++) {
-        const struct hang_times one = gpu_client_hangs(fleet->gpus[i].client);
-        all.count += one.count;
-        all.recoveries += one.recoveries;
-        if (one.recoveries > most) {
-            all.median_ns = one.median_ns;
-            most = one.recoveries;
-        }
-        if (one.worst_ns > all.worst_ns)
-            all.worst_ns = one.worst_ns;
-    }
-    return all;
-}

@@ -52,7 +52,7 @@ int fleet_start(struct fleet *fleet, const struct device_list *devices, struct n
                 const char *folder, struct event_loop *loop, struct error *error);
 
 /* Lets the device workers end, for which the driver needs some 50 ms or more, while the caller does
- * something else. Only fleet_hangs(), gpu_client_monitor_error() and fleet_release() may follow. */
+ * something else. Only gpu_client_monitor_error() and fleet_release() may follow. */
 void fleet_end_begin(const struct fleet *fleet);
 void fleet_release(struct fleet *fleet);
 
@@ -75,9 +75,5 @@ struct fleet_notice {
  * took. */
 int fleet_lock(struct fleet *fleet, bool no_wait, const struct fleet_notice *notice,
                int64_t *waited_ns, struct error *error);
-
-/* Kernels that never ended, on all GPUs; of the times of recovery, the median is that of the GPU with
- * the most. */
-struct hang_times fleet_hangs(const struct fleet *fleet);
 
 #endif

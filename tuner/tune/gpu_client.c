@@ -2,9 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/statistics.h"
 #include "tune/gpu_reply.h"
-#include "tune/gpu_successor.h"
 #include "tune/gpu_worker.h"
 
 #include <stdio.h>
@@ -31,7 +29,6 @@ struct gpu_client {
     json_t *differences;   /* of the last variant that failed; NULL: none */
     bool not_prepared;     /* the expected results of a variant of the open problem */
     bool failed;           /* the last call, and not because of the event loop */
-    bool spoilt;           /* a standby ran beside the request of the last reply */
     double empty_batch_ns; /* of the open problem; 0: not known */
     int64_t busy_since_ns; /* it has had requests from then on */
     int64_t busy_ns;       /* before that */
@@ -146,21 +143,6 @@ double gpu_client_busy_s(const struct gpu_client *client)
     return (double)client->busy_ns * 1e-9;
 }
 
-struct hang_times gpu_client_hangs(const struct gpu_client *client)
-{
-    if (client == NULL)
-        return (struct hang_times){0};
-    const struct hang_recovery *hangs = &client->worker.hangs;
-    struct hang_times times = {.count = hangs->count, .recoveries = hangs->recovery_count};
-    if (hangs->recovery_count == 0)
-        return times;
-    times.median_ns = statistics_median(hangs->recoveries_ns, hangs->recovery_count);
-    for (size_t i = 0; i < hangs->recovery_count; i++)
-        if (hangs->recoveries_ns[i] > times.worst_ns)
-            times.worst_ns = hangs->recoveries_ns[i];
-    return times;
-}
-
 /* --- calls about a variant --- */
 
 static void set_answer(struct gpu_client_answer *answer, enum outcome outcome, const char *reason)
@@ -192,10 +174,6 @@ static int take_loss(struct gpu_client *client, enum outcome outcome, const char
                      struct gpu_client_answer *answer, struct error *error)
 {
     bool again = client->worker.killed && ++client->kills < WORKER_KILL_LIMIT;
-    if (outcome == OUTCOME_TIMEOUT)
-        hang_recovery_add(&client->worker.hangs, client->worker.deadline_ns);
-    else
-        hang_recovery_failed(&client->worker.hangs);
     if (again) {
         answer->again = true;
         return gpu_worker_replace(&client->worker, error);
@@ -222,10 +200,8 @@ static int take_failure(struct gpu_client *client, const json_t *reply,
         return error_set(error, ERROR_RECORD, "%s", answer->reason);
     json_decref(client->differences);
     client->differences = json_incref(json_object_get(reply, "differences"));
-    hang_recovery_failed(&client->worker.hangs);
     if (json_is_true(json_object_get(reply, "lost")))
-        return answer->outcome == OUTCOME_FAULT ? gpu_worker_replace_faulted(&client->worker, error)
-                                                : gpu_worker_replace(&client->worker, error);
+        return gpu_worker_replace(&client->worker, error);
     if (json_is_true(json_object_get(reply, "repairs")))
         return gpu_worker_await_repair(&client->worker, error);
     return 0;
@@ -259,8 +235,8 @@ static int await_prepared(struct gpu_client *client, struct error *error)
     char reason[WORKER_REASON_BYTES];
     bool timed_out;
     json_t *message = NULL;
-    int status = gpu_worker_receive(&client->worker, worker_timeout_s(PREPARE_TIMEOUT_S), 0,
-                                    &message, &timed_out, reason, error);
+    int status = gpu_worker_receive(&client->worker, worker_timeout_s(PREPARE_TIMEOUT_S), &message,
+                                    &timed_out, reason, error);
     if (status == 1 && !is_event(message, "prepared")) {
         status = gpu_worker_kill(&client->worker, error);
         (void)snprintf(reason, sizeof reason, "sent an invalid reply");
@@ -277,12 +253,12 @@ static int await_prepared(struct gpu_client *client, struct error *error)
 }
 
 /* As gpu_worker_receive(), with the time from the last preparation on. */
-static int receive(struct gpu_client *client, double timeout_s, double patience_s, json_t **message,
-                   bool *timed_out, char reason[WORKER_REASON_BYTES], struct error *error)
+static int receive(struct gpu_client *client, double timeout_s, json_t **message, bool *timed_out,
+                   char reason[WORKER_REASON_BYTES], struct error *error)
 {
     for (;;) {
-        int status = gpu_worker_receive(&client->worker, timeout_s, patience_s, message, timed_out,
-                                        reason, error);
+        int status =
+            gpu_worker_receive(&client->worker, timeout_s, message, timed_out, reason, error);
         if (status != 1 || !is_event(*message, "preparing"))
             return status;
         json_decref(*message);
@@ -292,12 +268,6 @@ static int receive(struct gpu_client *client, double timeout_s, double patience_
         if (status != 1)
             return status;
     }
-}
-
-/* The oldest request's variant neither hung nor faulted. */
-static void settle(struct gpu_client *client)
-{
-    client->spoilt = standby_worker_settle(&client->worker.standby, client->worker.took_s);
 }
 
 /* Whether the GPU has failed, as with an uncorrectable ECC error: that is not the variant's fault, and
@@ -327,16 +297,15 @@ static bool is_load(const struct gpu_request *request)
  * again, as `answer` says. A worker that passes the deadline is a timeout; one that dies, unless it
  * was killed from outside, or whose reply makes no sense is a fault.
  */
-static int receive_reply(struct gpu_client *client, double timeout_s, double patience_s,
-                         json_t **reply, struct gpu_client_answer *answer, struct error *error)
+static int receive_reply(struct gpu_client *client, double timeout_s, json_t **reply,
+                         struct gpu_client_answer *answer, struct error *error)
 {
     char reason[WORKER_REASON_BYTES];
     bool timed_out;
     json_t *message;
     *reply = NULL;
-    client->spoilt = false;
     set_answer(answer, OUTCOME_MEASURED, "");
-    int status = receive(client, timeout_s, patience_s, &message, &timed_out, reason, error);
+    int status = receive(client, timeout_s, &message, &timed_out, reason, error);
     enum outcome lost = timed_out ? OUTCOME_TIMEOUT : OUTCOME_FAULT;
     if (status == 1)
         status = check_reply(client, message, reason, error);
@@ -349,8 +318,6 @@ static int receive_reply(struct gpu_client *client, double timeout_s, double pat
     if (!is_load(&client->worker.requests[0]))
         client->kills = 0;
     forget_oldest(client);
-    if (patience_s > 0 && !json_is_true(json_object_get(message, "lost")))
-        settle(client);
     if (!gpu_reply_failed(message)) {
         *reply = message;
         return 0;
@@ -360,24 +327,10 @@ static int receive_reply(struct gpu_client *client, double timeout_s, double pat
     return status;
 }
 
-static int take_reply(struct gpu_client *client, double timeout_s, double patience_s,
-                      json_t **reply, struct gpu_client_answer *answer, struct error *error)
+static int take_reply(struct gpu_client *client, double timeout_s, json_t **reply,
+                      struct gpu_client_answer *answer, struct error *error)
 {
-    return finish(client, receive_reply(client, timeout_s, patience_s, reply, answer, error));
-}
-
-/* What was measured beside a standby, or found no memory there, is to be asked for again. */
-static void drop_spoilt(const struct gpu_client *client, json_t **reply,
-                        struct gpu_client_answer *answer)
-{
-    if (!client->spoilt || answer->unreadable ||
-        (answer->outcome != OUTCOME_MEASURED && answer->outcome != OUTCOME_LAUNCH_ERROR &&
-         answer->outcome != OUTCOME_LOAD_ERROR))
-        return;
-    json_decref(*reply);
-    *reply = NULL;
-    set_answer(answer, OUTCOME_MEASURED, "");
-    answer->again = true;
+    return finish(client, receive_reply(client, timeout_s, reply, answer, error));
 }
 
 /* Sends a request about a variant, and queues it. */
@@ -386,24 +339,12 @@ static void queue_request(struct gpu_client *client, struct gpu_request request)
     if (client->worker.request_count == 0)
         client->busy_since_ns = clock_ns();
     client->worker.requests[client->worker.request_count++] = request;
-    client->worker.standby.gone = false;
-    hang_recovery_busy(&client->worker.hangs, clock_ns());
     gpu_worker_ask(&client->worker, &request);
 }
 
 static void send_request(struct gpu_client *client, json_t *object)
 {
-    queue_request(client, gpu_request_from(object, client->worker.standby.gone));
-}
-
-/* The oldest request runs a variant, which may take until its deadline. */
-static int take_running(struct gpu_client *client, double timeout_s, json_t **reply,
-                        struct gpu_client_answer *answer, struct error *error)
-{
-    double patience_s = standby_worker_patience_s(&client->worker.standby, timeout_s);
-    int status = take_reply(client, timeout_s, patience_s, reply, answer, error);
-    drop_spoilt(client, reply, answer);
-    return status;
+    queue_request(client, gpu_request_from(object));
 }
 
 /* One that runs none. */
@@ -411,7 +352,7 @@ static int call(struct gpu_client *client, json_t *request, json_t **reply,
                 struct gpu_client_answer *answer, struct error *error)
 {
     send_request(client, request);
-    return take_reply(client, worker_timeout_s(LOAD_TIMEOUT_S), 0, reply, answer, error);
+    return take_reply(client, worker_timeout_s(LOAD_TIMEOUT_S), reply, answer, error);
 }
 
 static void store_loaded(const struct gpu_reply *read, struct result *result,
@@ -459,7 +400,7 @@ static int verify(struct gpu_client *client, int64_t id, const struct gpu_client
                                    (int)check->careful, "differences", (json_int_t)differences));
     int all_runs = check->unchecked_runs + check->runs;
     double timeout_s = launch_timeout(client) + 2 * client->slowest_s * all_runs;
-    int status = take_running(client, timeout_s, &reply, answer, error);
+    int status = take_reply(client, timeout_s, &reply, answer, error);
     if (reply != NULL)
         note_runs(client, all_runs);
     json_decref(reply);
@@ -555,7 +496,6 @@ const char *gpu_client_disturbance(const struct gpu_client *client)
 void gpu_client_forgive(struct gpu_client *client)
 {
     client->others = 0;
-    client->worker.standby.gone = true; /* so that processes are counted again */
     client->retakes = client->retakes >= RETAKES ? RETAKES - 1 : client->retakes;
 }
 
@@ -617,9 +557,7 @@ int gpu_client_measure_take(struct gpu_client *client, double **samples_ns, size
 {
     json_t *reply;
     *runs = 0;
-    int status = take_running(client, measure_timeout(client), &reply, answer, error);
-    if (reply != NULL)
-        hang_recovery_measured(&client->worker.hangs, clock_ns());
+    int status = take_reply(client, measure_timeout(client), &reply, answer, error);
     if (reply != NULL)
         status = note_conditions(client, reply, answer, error);
     if (reply != NULL && !answer->again)
@@ -643,7 +581,7 @@ int gpu_client_unload(struct gpu_client *client, int64_t id, struct error *error
 void gpu_client_trial_send(struct gpu_client *client, const char *cubin,
                            const struct bindings *parameters, const struct gpu_client_trial *trial)
 {
-    queue_request(client, gpu_request_trial(cubin, parameters, trial, client->worker.standby.gone));
+    queue_request(client, gpu_request_trial(cubin, parameters, trial));
 }
 
 int gpu_client_trial_take(struct gpu_client *client, struct result *result,
@@ -653,16 +591,11 @@ int gpu_client_trial_take(struct gpu_client *client, struct result *result,
     json_t *reply;
     int status;
     *times = (struct trial_times){0};
-    do {
-        double timeout_s = launch_timeout(client);
-        status = take_reply(client, timeout_s,
-                            standby_worker_patience_s(&client->worker.standby, timeout_s), &reply,
-                            answer, error);
-    } while (status == 0 && answer->again);
-    drop_spoilt(client, &reply, answer);
+    do
+        status = take_reply(client, launch_timeout(client), &reply, answer, error);
+    while (status == 0 && answer->again);
     if (reply == NULL)
         return status;
-    hang_recovery_measured(&client->worker.hangs, clock_ns());
     store_loaded(&client->read, result, answer);
     status = note_conditions(client, reply, answer, error);
     const struct gpu_reply *read = &client->read;

@@ -12,8 +12,8 @@
  *
  * A call about a variant that fails returns 0 with the variant's outcome and reason. A worker that
  * dies or sends a reply that makes no sense (gpu_reply.h) is the variant's fault, one that passes
- * its deadline a timeout. If the worker was lost, another has taken its place (standby_worker.h
- * says which) and the problem is open again, but no variant is loaded. An error ends the run.
+ * its deadline a timeout. If the worker was lost, another has taken its place and the problem is
+ * open again, but no variant is loaded. An error ends the run.
  */
 #ifndef AUTOTUNE_GPU_CLIENT_H
 #define AUTOTUNE_GPU_CLIENT_H
@@ -92,8 +92,8 @@ struct gpu_client_answer {
     bool unfit;       /* the template cannot make its data: OUTCOME_INVALID */
     bool doubtful;    /* it failed, and another variant that is loaded may be to blame */
     bool unreadable;  /* with ERROR_RECORD: its cubin is missing or damaged. The worker is ready */
-    bool again;       /* nothing came of it, because the worker was killed from outside, the GPU
-                         failed or throttled, or a standby worker ran beside it: ask again */
+    bool again;       /* nothing came of it, because the worker was killed from outside, or the GPU
+                         failed or throttled: ask again */
 };
 
 /* Loads variant `id`; stores its statistics and metrics in `result`. */
@@ -179,14 +179,6 @@ unsigned gpu_client_losses(const struct gpu_client *client);
 
 /* How long it had something to do, so far. */
 double gpu_client_busy_s(const struct gpu_client *client);
-
-/* Kernels that never ended, and how soon after their deadline the next variant's samples were there
- * (hang_recovery.h). NULL, for a worker that could not be started, has none. */
-struct hang_times {
-    size_t count, recoveries;
-    double median_ns, worst_ns; /* of the recoveries */
-};
-struct hang_times gpu_client_hangs(const struct gpu_client *client);
 
 /* What was seen while samples of the open problem were taken. */
 struct gpu_conditions gpu_client_conditions(const struct gpu_client *client);

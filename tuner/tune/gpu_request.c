@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-struct gpu_request gpu_request_from(json_t *object, bool recount)
+struct gpu_request gpu_request_from(json_t *object)
 {
     struct gpu_request request = {
         .has_id = json_object_get(object, "id") != NULL,
@@ -12,27 +12,18 @@ struct gpu_request gpu_request_from(json_t *object, bool recount)
         .samples = (size_t)json_integer_value(json_object_get(object, "samples"))};
     request.may_be_batched = request.batched;
     (void)snprintf(request.what, sizeof request.what, "%s", json_text_member(object, "do"));
-    if (recount)
-        json_object_set_new(object, "recount", json_true());
     request.message = object;
     return request;
 }
 
-static void add_limit(json_t *object, const char *name, double ns)
-{
-    if (ns > 0)
-        json_object_set_new(object, name, json_real(ns));
-}
-
 struct gpu_request gpu_request_trial(const char *cubin, const struct bindings *parameters,
-                                     const struct gpu_client_trial *trial, bool recount)
+                                     const struct gpu_client_trial *trial)
 {
-    json_t *object = json_pack("{s:s, s:s, s:o, s:I}", "do", "trial", "cubin", cubin, "parameters",
-                               bindings_to_json(parameters), "samples", (json_int_t)trial->samples);
-    add_limit(object, "hopeless_ns", trial->hopeless_ns);
-    add_limit(object, "enough_ns", trial->enough_ns);
-    add_limit(object, "short_ns", trial->short_ns);
-    struct gpu_request request = gpu_request_from(object, recount);
+    struct gpu_request request = gpu_request_from(
+        json_pack("{s:s, s:s, s:o, s:I, s:f, s:f, s:f}", "do", "trial", "cubin", cubin,
+                  "parameters", bindings_to_json(parameters), "samples",
+                  (json_int_t)trial->samples, "hopeless_ns", trial->hopeless_ns, "enough_ns",
+                  trial->enough_ns, "short_ns", trial->short_ns));
     request.may_be_batched = trial->short_ns > 0;
     request.enough_ns = trial->enough_ns;
     return request;

@@ -29,11 +29,10 @@ struct gpu_client_trial {
     double short_ns;  /* if the samples' median is shorter, batches take their place, if they can */
 };
 
-/* Both return a request to be released. With `recount`, the worker counts the processes on the GPU
- * again. gpu_request_from() takes over the object. */
-struct gpu_request gpu_request_from(json_t *object, bool recount);
+/* Both return a request to be released. gpu_request_from() takes over the object. */
+struct gpu_request gpu_request_from(json_t *object);
 struct gpu_request gpu_request_trial(const char *cubin, const struct bindings *parameters,
-                                     const struct gpu_client_trial *trial, bool recount);
+                                     const struct gpu_client_trial *trial);
 
 void gpu_request_release(struct gpu_request *request);
 

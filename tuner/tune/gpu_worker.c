@@ -17,10 +17,9 @@ enum {
     REOPEN_FACTOR = 10,    /* so many times as long as it took, in addition */
     KILL_TIMEOUT_S = 30,
     KILL_PAUSE_NS = 500000,
+    MEMORY_TRIES = 20, /* of a worker that opens the problem again */
+    MEMORY_PAUSE_NS = 100000000,
 };
-
-/* Memory of a second worker beyond the problem's buffers: its context and the driver's rounding. */
-#define STANDBY_ROOM_BYTES ((json_int_t)1 << 30)
 
 /* --- messages --- */
 
@@ -34,7 +33,8 @@ void gpu_worker_ask(struct gpu_worker *worker, const struct gpu_request *request
     worker_send(&worker->process, json_incref(request->message), NULL, 0);
 }
 
-json_t *gpu_worker_open_message(const struct gpu_worker *worker)
+/* The request that opens the worker's problem; NULL if a path is not UTF-8. */
+static json_t *open_message(const struct gpu_worker *worker)
 {
     const struct gpu_problem *problem = &worker->problem;
     json_t *message = json_pack("{s:s, s:s, s:s, s:o, s:s, s:b}", "do", "open", "template",
@@ -53,15 +53,9 @@ json_t *gpu_worker_open_message(const struct gpu_worker *worker)
     return message;
 }
 
-static void start_standby(struct gpu_worker *worker)
+int gpu_worker_kill(struct gpu_worker *worker, struct error *error)
 {
-    standby_worker_start(&worker->standby, worker->node, gpu_worker_which(worker),
-                         worker->room > 0 ? gpu_worker_open_message(worker) : NULL,
-                         worker->request_count);
-}
-
-int gpu_worker_end(const struct gpu_worker *worker, struct worker *process, struct error *error)
-{
+    struct worker *process = &worker->process;
     int64_t end_ns = clock_ns() + (int64_t)KILL_TIMEOUT_S * 1000000000;
     int status = 0;
     worker_kill(process);
@@ -75,16 +69,9 @@ int gpu_worker_end(const struct gpu_worker *worker, struct worker *process, stru
                      "restart the machine");
 }
 
-int gpu_worker_kill(struct gpu_worker *worker, struct error *error)
-{
-    return gpu_worker_end(worker, &worker->process, error);
-}
-
-/* Waits until there is something to read: 1; 0 at the deadline; or an error. From `overdue_ns` on
- * with a standby. Only of a slow worker (`*slow`) is it noted how long it waited for a processor:
- * that takes as long as a fast reply. */
-static int await_input(struct gpu_worker *worker, int64_t overdue_ns, bool *slow,
-                       struct error *error)
+/* Waits until there is something to read: 1; 0 at the deadline; or an error. Only of a slow worker
+ * (`*slow`) is it noted how long it waited for a processor: that takes as long as a fast reply. */
+static int await_input(struct gpu_worker *worker, bool *slow, struct error *error)
 {
     int in = worker->process.channel.in;
     if (!*slow) {
@@ -93,12 +80,6 @@ static int await_input(struct gpu_worker *worker, int64_t overdue_ns, bool *slow
             return status;
         (void)worker_starved_ns(&worker->process);
         *slow = true;
-    }
-    if (overdue_ns < worker->deadline_ns && !worker_is_running(&worker->standby.worker)) {
-        int status = event_loop_wait(worker->loop, in, overdue_ns, error);
-        if (status != 0)
-            return status;
-        start_standby(worker);
     }
     return event_loop_wait(worker->loop, in, worker->deadline_ns, error);
 }
@@ -126,27 +107,23 @@ static int give_up_reading(struct gpu_worker *worker, char reason[WORKER_REASON_
     return gpu_worker_kill(worker, error);
 }
 
-int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, double patience_s,
-                       json_t **message, bool *timed_out, char reason[WORKER_REASON_BYTES],
-                       struct error *error)
+int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, json_t **message,
+                       bool *timed_out, char reason[WORKER_REASON_BYTES], struct error *error)
 {
-    int64_t start = clock_ns();
     struct channel *channel = &worker->process.channel;
     *timed_out = false;
     worker->killed = false;
-    worker->deadline_ns = start + (int64_t)(timeout_s * 1e9);
+    worker->deadline_ns = clock_ns() + (int64_t)(timeout_s * 1e9);
     bool slow = false;
-    int64_t overdue_ns = patience_s > 0 ? start + (int64_t)(patience_s * 1e9) : EVENT_NEVER;
     for (;;) {
         int status = channel_next(channel, message, NULL);
-        worker->took_s = (double)(clock_ns() - start) * 1e-9;
         if (status > 0)
             return status;
         if (status < 0) {
             (void)snprintf(reason, WORKER_REASON_BYTES, "sent an invalid message");
             return gpu_worker_kill(worker, error);
         }
-        status = await_input(worker, overdue_ns, &slow, error);
+        status = await_input(worker, &slow, error);
         int64_t starved_ns = status == 0 ? worker_starved_ns(&worker->process) : 0;
         if (starved_ns >= WORKER_STARVED_NS) {
             worker->deadline_ns = clock_ns() + starved_ns;
@@ -217,14 +194,12 @@ void gpu_worker_clear(struct gpu_worker *worker)
 {
     while (worker->request_count > 0)
         gpu_request_release(&worker->requests[--worker->request_count]);
-    standby_worker_clear(&worker->standby);
 }
 
 void gpu_worker_release(struct gpu_worker *worker)
 {
     worker_end(&worker->process);
     gpu_worker_clear(worker);
-    hang_recovery_release(&worker->hangs);
 }
 
 /* Of several GPUs, the worker's successors need this one alone. */
@@ -241,7 +216,7 @@ static int await_greeting(struct gpu_worker *worker, char reason[WORKER_REASON_B
 {
     bool timed_out;
     json_t *message;
-    int status = gpu_worker_receive(worker, worker_timeout_s(GPU_READY_TIMEOUT_S), 0, &message,
+    int status = gpu_worker_receive(worker, worker_timeout_s(GPU_READY_TIMEOUT_S), &message,
                                     &timed_out, reason, error);
     if (status != 1)
         return status;
@@ -295,7 +270,7 @@ double gpu_worker_open_timeout_s(const struct gpu_worker *worker)
 void gpu_worker_open_begin(struct gpu_worker *worker)
 {
     bool ready = worker->greeted && worker_is_running(&worker->process);
-    json_t *message = ready ? gpu_worker_open_message(worker) : NULL;
+    json_t *message = ready ? open_message(worker) : NULL;
     if (message == NULL) /* gpu_worker_open() does it, or says why it cannot be done */
         return;
     gpu_worker_send(worker, message);
@@ -318,8 +293,7 @@ static int try_open(struct gpu_worker *worker, json_t **reply, char reason[WORKE
         return status;
     double since_s = (double)(clock_ns() - worker->opening_ns) * 1e-9;
     double left_s = gpu_worker_open_timeout_s(worker) - since_s;
-    status =
-        gpu_worker_receive(worker, left_s > 0 ? left_s : 0, 0, reply, &timed_out, reason, error);
+    status = gpu_worker_receive(worker, left_s > 0 ? left_s : 0, reply, &timed_out, reason, error);
     worker->greeted = status != 0;
     if (status == 1 && worker->opened_s <= 0)
         worker->opened_s = (double)(clock_ns() - worker->opening_ns) * 1e-9;
@@ -327,8 +301,7 @@ static int try_open(struct gpu_worker *worker, json_t **reply, char reason[WORKE
     return status;
 }
 
-static int take_opened(struct gpu_worker *worker, const json_t *reply, double *empty_ns,
-                       struct error *error)
+static int take_opened(const json_t *reply, double *empty_ns, struct error *error)
 {
     double *samples = NULL;
     size_t count = 0;
@@ -337,11 +310,6 @@ static int take_opened(struct gpu_worker *worker, const json_t *reply, double *e
         status = error_set(error, ERROR_WORKER, "the GPU worker sent an invalid reply: 'empty_ns'");
     if (status != 0)
         return status;
-    json_int_t free_bytes = gpu_reply_integer(reply, "free_bytes");
-    worker->room =
-        free_bytes <= 0
-            ? 0
-            : (size_t)(free_bytes / (gpu_reply_integer(reply, "needs_bytes") + STANDBY_ROOM_BYTES));
     gpu_reply_append_times(reply, "empty_ns", &samples, &count);
     if (empty_ns != NULL)
         *empty_ns = statistics_median(samples, count);
@@ -370,11 +338,66 @@ int gpu_worker_open(struct gpu_worker *worker, double *empty_ns, struct error *e
                          reason);
     if (status < 0)
         return status;
-    status = take_opened(worker, reply, empty_ns, error);
+    status = take_opened(reply, empty_ns, error);
     if (status == 0)
         status = check_copies(worker, error);
     json_decref(reply);
     if (status == ERROR_DEVICE) /* its context may be lost; the next problem gets another worker */
         (void)gpu_worker_kill(worker, NULL);
     return status;
+}
+
+/* --- a successor --- */
+
+/* Opens the problem that was open before. The last worker's memory may not be free at once: a
+ * driver may clear it first. */
+static int reopen(struct gpu_worker *worker, struct error *error)
+{
+    int status = gpu_worker_open(worker, NULL, error);
+    for (int i = 1; i < MEMORY_TRIES && status == ERROR_MEMORY; i++) {
+        status = event_loop_wait(worker->loop, -1, clock_ns() + MEMORY_PAUSE_NS, error);
+        if (status >= 0)
+            status = gpu_worker_open(worker, NULL, error);
+    }
+    return status;
+}
+
+/* A trial says all about its variant; other requests have the `id` of one that was loaded. */
+static void forget_loaded(struct gpu_worker *worker)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < worker->request_count; i++)
+        if (worker->requests[i].has_id)
+            gpu_request_release(&worker->requests[i]);
+        else
+            worker->requests[kept++] = worker->requests[i];
+    worker->request_count = kept;
+}
+
+int gpu_worker_replace(struct gpu_worker *worker, struct error *error)
+{
+    int status = gpu_worker_kill(worker, error);
+    worker->greeted = false;
+    worker->losses++;
+    forget_loaded(worker);
+    if (status == 0)
+        status = reopen(worker, error);
+    for (size_t i = 0; i < worker->request_count && status == 0; i++)
+        gpu_worker_ask(worker, &worker->requests[i]);
+    return status;
+}
+
+int gpu_worker_await_repair(struct gpu_worker *worker, struct error *error)
+{
+    char reason[WORKER_REASON_BYTES];
+    bool timed_out;
+    json_t *message;
+    int status = gpu_worker_receive(worker, worker_timeout_s(GPU_OPEN_TIMEOUT_S), &message,
+                                    &timed_out, reason, error);
+    if (status < 0)
+        return status;
+    bool repaired = status > 0 && gpu_worker_expect(message, "repaired", NULL) == 0;
+    if (status > 0)
+        json_decref(message);
+    return repaired ? 0 : gpu_worker_replace(worker, error);
 }

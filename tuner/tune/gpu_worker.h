@@ -12,8 +12,6 @@
 #include "record/study_gpu.h"
 #include "tune/gpu_problem.h"
 #include "tune/gpu_request.h"
-#include "tune/hang_recovery.h"
-#include "tune/standby_worker.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -43,11 +41,7 @@ struct gpu_worker {
     size_t request_count;
     unsigned losses;     /* workers that died or were killed so far */
     bool killed;         /* the last of them was killed from outside */
-    int64_t deadline_ns; /* of the last reply waited for */
-    double took_s;       /* the wait for it */
-    struct standby_worker standby;
-    size_t room; /* how often the GPU has memory for the open problem once more */
-    struct hang_recovery hangs;
+    int64_t deadline_ns; /* of the reply that is waited for */
 };
 
 /*
@@ -83,7 +77,7 @@ void gpu_worker_open_begin(struct gpu_worker *worker);
  * worker that dies of it gets one successor. Errors as gpu_client_open(). */
 int gpu_worker_open(struct gpu_worker *worker, double *empty_ns, struct error *error);
 
-/* Forgets the requests under way and stops the standby: another problem follows. */
+/* Forgets the requests under way: another problem follows. */
 void gpu_worker_clear(struct gpu_worker *worker);
 
 /* Kills the process, whatever it is doing; the next gpu_worker_greet() starts another. Returns 0, or
@@ -96,23 +90,28 @@ void gpu_worker_send(struct gpu_worker *worker, json_t *request);
 /* The same of a request about a variant, which stays the caller's. */
 void gpu_worker_ask(struct gpu_worker *worker, const struct gpu_request *request);
 
-/* The request that opens the worker's problem; NULL if a path is not UTF-8. */
-json_t *gpu_worker_open_message(const struct gpu_worker *worker);
-
 /* Kills the process. Returns 0, or ERROR_DEVICE if the driver keeps it. */
 int gpu_worker_kill(struct gpu_worker *worker, struct error *error);
 
-/* The same of another process on this GPU. */
-int gpu_worker_end(const struct gpu_worker *worker, struct worker *process, struct error *error);
+/*
+ * Replaces a lost worker: the same problem is open and the same trials are queued afterwards. Other
+ * requests under way are forgotten, since their variants are no longer loaded. Kills the worker
+ * first, since its kernel may still be on the GPU. Errors as gpu_client_open().
+ */
+int gpu_worker_replace(struct gpu_worker *worker, struct error *error);
+
+/*
+ * Waits for a worker that opens the problem anew because a variant wrote out of bounds; it has the
+ * time that opening a problem has. A worker that fails is replaced.
+ */
+int gpu_worker_await_repair(struct gpu_worker *worker, struct error *error);
 
 /*
  * The worker's next message: returns 1 with it; 0 with a NULL message and the `reason` if the
- * worker died, sent what is not a message or passed the deadline, and is gone; or an error. After
- * `patience_s` (0: never) a standby is started.
+ * worker died, sent what is not a message or passed the deadline, and is gone; or an error.
  */
-int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, double patience_s,
-                       json_t **message, bool *timed_out, char reason[WORKER_REASON_BYTES],
-                       struct error *error);
+int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, json_t **message,
+                       bool *timed_out, char reason[WORKER_REASON_BYTES], struct error *error);
 
 /* Returns 0 if the message is this event, else the error that it is, or ERROR_WORKER. */
 int gpu_worker_expect(const json_t *message, const char *event, struct error *error);

@@ -772,84 +772,6 @@ static void a_measurement_behind_one_that_costs_the_worker_is_forgotten(void **s
     }
 }
 
-/* --- the standby --- */
-
-static void the_standby_takes_over_from_one_that_hangs(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    start(&fixture, "trial 1 hang\n", 0.4);
-    open_problem(&fixture);
-    send_trial(&fixture, 20);
-    send_trial(&fixture, 30);
-    assert_int_equal(take(&fixture), 0);
-    assert_answer(&fixture, OUTCOME_TIMEOUT, "did not end within 0.4 s");
-    assert_int_equal(take(&fixture), 0);
-    assert_answer(&fixture, OUTCOME_MEASURED, "");
-    assert_int_equal(scripted_worker_count("device"), 2);
-    assert_int_equal(scripted_worker_count("open"), 2);
-    assert_int_equal(scripted_worker_count("wait"), 1); /* only a standby is asked to */
-    assert_int_equal(gpu_client_hangs(fixture.client).count, 1);
-    assert_int_equal(gpu_client_hangs(fixture.client).recoveries, 1);
-    end(&fixture);
-}
-
-static void a_standby_that_is_no_good_is_replaced(void **state)
-{
-    (void)state;
-    static const char *const faults[] = {"device 2 die 3",    "device 2 say hello",
-                                         "device 2 error -4", "open 2 signal 11",
-                                         "open 2 error -9",   "wait 1 say {\"event\":\"opened\"}"};
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-        struct fixture fixture;
-        char *script = alloc_format("trial 1 hang\n%s\n", faults[i]);
-        start(&fixture, script, 0.4);
-        open_problem(&fixture);
-        assert_int_equal(make_request(&fixture, "trial"), 0);
-        assert_answer(&fixture, OUTCOME_TIMEOUT, "did not end within 0.4 s");
-        assert_int_equal(scripted_worker_count("device"), 3);
-        assert_works(&fixture);
-        end(&fixture);
-        free(script);
-    }
-}
-
-/* Beside the hanging one there is no room for its buffers: it opens the problem afterwards. */
-static void a_standby_without_room_has_its_context_only(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    start(&fixture, "trial 1 hang\nopen 1 merge {\"free_bytes\":0}\nopen 2 late 1\n", 0.4);
-    open_problem(&fixture);
-    assert_int_equal(make_request(&fixture, "trial"), 0);
-    assert_int_equal(scripted_worker_count("device"), 2);
-    assert_int_equal(scripted_worker_count("wait"), 1);
-    assert_int_equal(scripted_worker_count("open"), 2);
-    assert_works(&fixture);
-    end(&fixture);
-}
-
-/* What was under way beside a standby counts for nothing, whatever it says of memory. */
-static void beside_a_merely_slow_one_the_standby_is_stopped(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    start(&fixture, "trial 1 late 600\ntrial 2 fail load_error\n", 2);
-    open_problem(&fixture);
-    send_trial(&fixture, 20);
-    send_trial(&fixture, 30);
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(take(&fixture), 0);
-        assert_int_equal(fixture.answer.outcome, OUTCOME_MEASURED);
-        assert_true(fixture.answer.again);
-        assert_int_equal(fixture.result.sample_count, 0);
-    }
-    assert_works(&fixture);
-    assert_int_equal(scripted_worker_count("device"), 2);
-    assert_int_equal(gpu_client_losses(fixture.client), 0);
-    end(&fixture);
-}
-
 /* --- throttling --- */
 
 static void throttled_samples_are_taken_again(void **state)
@@ -927,10 +849,6 @@ int main(int argc, char **argv)
         SCRATCH_TEST(trials_behind_are_answered_in_order),
         SCRATCH_TEST(measurements_behind_are_answered_in_order),
         SCRATCH_TEST(a_measurement_behind_one_that_costs_the_worker_is_forgotten),
-        SCRATCH_TEST(the_standby_takes_over_from_one_that_hangs),
-        SCRATCH_TEST(a_standby_that_is_no_good_is_replaced),
-        SCRATCH_TEST(a_standby_without_room_has_its_context_only),
-        SCRATCH_TEST(beside_a_merely_slow_one_the_standby_is_stopped),
         SCRATCH_TEST(throttled_samples_are_taken_again),
         SCRATCH_TEST(throttling_without_an_end_is_put_up_with),
     };
