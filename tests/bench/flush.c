@@ -213,8 +213,7 @@ static int open_problem(struct bench *bench, const char *path, const struct temp
     if (status == 0)
         status = device_variant_prepare(&bench->variant, &bench->problem, 0, &moved, error);
     if (status == 0)
-        status =
-            device_variant_load(&bench->variant, &bench->problem, &variant, NULL, &outcome, error);
+        status = device_variant_load(&bench->variant, &bench->problem, &variant, &outcome, error);
     if (status == 0 && outcome != OUTCOME_MEASURED)
         status = error->code;
     if (status == 0)

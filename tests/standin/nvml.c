@@ -76,21 +76,6 @@ int nvmlDeviceGetClockInfo(nvml_handle device, int clock, unsigned *mhz)
     return NVML_SUCCESS;
 }
 
-int nvmlDeviceGetTemperature(nvml_handle device, int sensor, unsigned *celsius)
-{
-    (void)device;
-    (void)sensor;
-    *celsius = 40;
-    return NVML_SUCCESS;
-}
-
-int nvmlDeviceGetPowerUsage(nvml_handle device, unsigned *milliwatts)
-{
-    (void)device;
-    *milliwatts = 350500;
-    return NVML_SUCCESS;
-}
-
 int nvmlDeviceGetCurrentClocksEventReasons(nvml_handle device, unsigned long long *reasons)
 {
     (void)device;

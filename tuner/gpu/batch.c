@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "gpu/device_arguments.h"
-#include "gpu/device_symbols.h"
+#include "gpu/device_code.h"
 #include "template/dependencies.h"
 
 #include <stdlib.h>
@@ -181,6 +181,16 @@ static int capture(const struct batches *batches, const struct batch *batch,
 
 /* --- batches --- */
 
+/* Whether a run changes a variable, so that the next run finds what it has left there. */
+static bool has_changing_symbol(const struct template *template)
+{
+    bool any = false;
+    for (size_t i = 0; i < template->buffer_count; i++)
+        any = any ||
+              (template->buffers[i].symbol != NULL && template->buffers[i].access != ACCESS_READ);
+    return any;
+}
+
 static bool has_read_write(const struct template *template)
 {
     bool any = false;
@@ -207,7 +217,7 @@ static int renew_copies(struct batches *batches, struct error *error)
             status =
                 CUDA(device, cuMemsetD8Async, batches->sum, 0, sizeof(uint64_t), device->stream);
         if (status == 0)
-            status = inspect_fingerprint(device, &batches->copies[i], batches->sum, error);
+            status = device_buffer_fingerprint(device, &batches->copies[i], batches->sum, error);
         if (status == 0)
             status = CUDA(device, cuMemcpyDtoHAsync, &batches->fingerprints[i], batches->sum,
                           sizeof(uint64_t), device->stream);
@@ -242,7 +252,7 @@ static int share_copies(struct batches *batches, struct device_problem *problem,
                    : renew_copies(batches, error);
     batches->problem = problem;
     batches->impossible = (!problem->cold && has_read_write(&problem->template)) ||
-                          device_symbols_change(&problem->template) || has_fixed_copies(problem);
+                          has_changing_symbol(&problem->template) || has_fixed_copies(problem);
     if (batches->impossible)
         return 0;
     batches->fingerprints =

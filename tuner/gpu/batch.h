@@ -23,7 +23,7 @@
  *   problem: if a buffer that is to be copied is in one of the former, or depends on a parameter, the
  *   problem is not batched.
  *
- * The finals do not move the buffers of batches (data_places.h). With a cold cache, the runs of a
+ * The finals do not move the buffers of batches (device_buffer.h). With a cold cache, the runs of a
  * batch have them in 32 places anyway.
  *
  * A copy of a scratch buffer that is state keeps its contents from batch to batch, as the variant's own
@@ -81,7 +81,7 @@ size_t batch_reset_calls(const struct batches *batches);
 int batch_show(const struct batches *batches, struct device_variant *variant, size_t run,
                struct error *error);
 
-/* The copies of a read buffer, which no variant may change, and their fingerprint (inspect.h; NULL: not
+/* The copies of a read buffer, which no variant may change, and their fingerprint (NULL: not
  * wanted); NULL if there are none. */
 const struct device_buffer *batches_constant(const struct batches *batches, size_t buffer,
                                              uint64_t *fingerprint);

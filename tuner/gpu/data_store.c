@@ -1,9 +1,171 @@
 #include "gpu/data_store.h"
 
 #include "base/alloc.h"
+#include "template/dependencies.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* --- a variant's data --- */
+
+void device_data_init(struct device_data *data, const struct template *template)
+{
+    data->template = template;
+    data->buffers = alloc_zeroed(template->buffer_count, sizeof *data->buffers);
+    data->pristine = alloc_zeroed(template->buffer_count, sizeof *data->pristine);
+    data->fingerprints = alloc_zeroed(template->buffer_count, sizeof *data->fingerprints);
+    data->expected = alloc_zeroed(template->expectation_count, sizeof *data->expected);
+}
+
+void device_data_release(struct device_data *data)
+{
+    free(data->buffers);
+    free(data->pristine);
+    free(data->fingerprints);
+    free(data->expected);
+    *data = (struct device_data){0};
+}
+
+int device_data_restore(const struct device_data *data, struct device_context *device,
+                        struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < data->template->buffer_count && status == 0; i++)
+        if (data->pristine[i].base != 0)
+            status = device_buffer_copy(device, &data->buffers[i], &data->pristine[i], error);
+    return status;
+}
+
+/* --- the list of what has been made --- */
+
+/* Members are the template's buffers, followed by its expectations. */
+static size_t member_count(const struct data_store *store)
+{
+    return store->template->buffer_count + store->template->expectation_count;
+}
+
+static bool is_buffer(const struct data_store *store, size_t member)
+{
+    return member < store->template->buffer_count;
+}
+
+static bool is_scratch(const struct data_store *store, size_t member)
+{
+    return is_buffer(store, member) && store->template->buffers[member].access == ACCESS_SCRATCH;
+}
+
+static bool depends_on(const struct data_store *store, size_t member, size_t parameter)
+{
+    return store->depends[member * store->template->parameter_count + parameter];
+}
+
+static bool is_dependent(const struct data_store *store, size_t member)
+{
+    bool any = false;
+    for (size_t i = 0; i < store->template->parameter_count; i++)
+        any = any || depends_on(store, member, i);
+    return any;
+}
+
+bool data_store_is_dependent(const struct data_store *store)
+{
+    bool any = false;
+    for (size_t i = 0; i < member_count(store); i++)
+        any = any || is_dependent(store, i);
+    return any;
+}
+
+/* The values of just the parameters that a member depends on; release it. */
+static struct bindings key_of(const struct data_store *store, size_t member,
+                              const struct bindings *parameters)
+{
+    struct bindings key = {0};
+    for (size_t i = 0; i < store->template->parameter_count; i++) {
+        const struct parameter *parameter = &store->template->parameters[i];
+        const struct value *value =
+            parameters != NULL ? bindings_find(parameters, parameter->name) : NULL;
+        if (depends_on(store, member, i))
+            bindings_set(&key, parameter->name, value != NULL ? *value : parameter->fallback);
+    }
+    return key;
+}
+
+/* NULL if it has not been made. */
+static struct data_item *find(const struct data_store *store, size_t member,
+                              const struct bindings *parameters)
+{
+    struct bindings key = key_of(store, member, parameters);
+    struct data_item *found = NULL;
+    for (size_t i = 0; i < store->count && found == NULL; i++)
+        if (store->list[i]->member == member && bindings_equal(&store->list[i]->key, &key))
+            found = store->list[i];
+    bindings_release(&key);
+    return found;
+}
+
+/* What no variant may change: a read buffer, the initial contents of a read_write one, or an expected
+ * result; NULL for a write buffer. */
+static const struct device_buffer *constant_of(const struct data_store *store,
+                                               const struct data_item *item)
+{
+    enum buffer_access access = is_buffer(store, item->member)
+                                    ? store->template->buffers[item->member].access
+                                    : ACCESS_READ;
+    return access == ACCESS_READ         ? &item->buffer
+           : access == ACCESS_READ_WRITE ? &item->pristine
+                                         : NULL;
+}
+
+static void remove_at(struct data_store *store, size_t index)
+{
+    struct data_item *item = store->list[index];
+    if (is_dependent(store, item->member))
+        store->kept_bytes -= item->buffer.bytes + item->pristine.bytes;
+    device_buffer_release_places(&item->places, store->device, &item->buffer, &store->place_bytes);
+    device_buffer_free(store->device, &item->buffer);
+    device_buffer_free(store->device, &item->pristine);
+    bindings_release(&item->key);
+    free(item);
+    store->list[index] = store->list[--store->count];
+}
+
+/* Frees the least recently used item that the variant being served does not use; false if there is none. */
+static bool remove_oldest(struct data_store *store)
+{
+    size_t oldest = store->count;
+    for (size_t i = 0; i < store->count; i++) {
+        const struct data_item *item = store->list[i];
+        if (item->used < store->time && is_dependent(store, item->member) &&
+            (oldest == store->count || item->used < store->list[oldest]->used))
+            oldest = i;
+    }
+    if (oldest == store->count)
+        return false;
+    remove_at(store, oldest);
+    return true;
+}
+
+/* Frees all places that no buffer needs; false if there are none. */
+static bool remove_places(struct data_store *store)
+{
+    bool any = false;
+    for (size_t i = 0; i < store->count; i++) {
+        struct data_item *item = store->list[i];
+        any |= device_buffer_shrink_places(&item->places, store->device, &item->buffer,
+                                           &store->place_bytes);
+    }
+    return any;
+}
+
+bool data_store_shrink(struct data_store *store)
+{
+    bool any = remove_places(store);
+    while (remove_oldest(store))
+        any = true;
+    return any;
+}
+
+/* --- making --- */
 
 /* What is being made, for whom. */
 struct making {
@@ -13,36 +175,26 @@ struct making {
     struct error *error;
 };
 
-bool data_store_shrink(struct data_store *store)
-{
-    bool any = data_items_remove_places(&store->items);
-    while (data_items_remove_oldest(&store->items))
-        any = true;
-    return any;
-}
-
-/* --- making --- */
-
 static int allocate(const struct making *making, const struct data_item *item,
                     enum element_type type, uint64_t length, struct device_buffer *buffer)
 {
     struct data_store *store = making->store;
     uint64_t bytes = 0;
-    bool dependent = data_items_is_dependent(&store->items, item->member);
+    bool dependent = is_dependent(store, item->member);
     if (dependent && !__builtin_mul_overflow(length, (uint64_t)element_bytes(type), &bytes))
-        while (store->items.kept_bytes > 0 &&
-               (bytes > store->limit_bytes || store->items.kept_bytes > store->limit_bytes - bytes))
-            if (!data_items_remove_oldest(&store->items))
+        while (store->kept_bytes > 0 &&
+               (bytes > store->limit_bytes || store->kept_bytes > store->limit_bytes - bytes))
+            if (!remove_oldest(store))
                 break;
     int status;
     do
         status = device_buffer_new(store->device, buffer, NULL, type, length, making->error);
     while (status == ERROR_DEVICE && store->device->last == CUDA_ERROR_OUT_OF_MEMORY &&
-           (data_items_remove_places(&store->items) || data_items_remove_oldest(&store->items)));
+           (remove_places(store) || remove_oldest(store)));
     if (status != 0)
         *buffer = (struct device_buffer){0};
     else if (dependent)
-        store->items.kept_bytes += buffer->bytes;
+        store->kept_bytes += buffer->bytes;
     return status;
 }
 
@@ -68,15 +220,15 @@ static int clear_sums(const struct making *making)
 static int sum_item(const struct making *making, struct data_item *item)
 {
     const struct data_store *store = making->store;
-    const struct device_buffer *constant = data_item_constant(&store->items, item);
+    const struct device_buffer *constant = constant_of(store, item);
     uint64_t sums[SUMS + 1];
     int status = clear_sums(making);
     if (status == 0)
-        status = inspect_sums(store->device, &item->buffer, element_poison(item->buffer.type),
-                              store->sums, making->error);
+        status = device_buffer_sums(store->device, &item->buffer, element_poison(item->buffer.type),
+                                    store->sums, making->error);
     if (status == 0 && constant != NULL)
-        status = inspect_fingerprint(store->device, constant, store->sums + SUMS * sizeof *sums,
-                                     making->error);
+        status = device_buffer_fingerprint(store->device, constant,
+                                           store->sums + SUMS * sizeof *sums, making->error);
     if (status == 0)
         status = fetch_sums(making, sums, SUMS + 1);
     if (status != 0)
@@ -93,12 +245,16 @@ static int look(const struct making *making, const struct device_buffer *buffer,
                 uint64_t seen[SEEN])
 {
     const struct data_store *store = making->store;
-    const struct inspect_guard guard = {buffer, store->sums + SEEN_DAMAGE * sizeof *seen};
+    struct guard_checks checks = {0};
     int status = clear_sums(making);
     if (status == 0)
-        status = inspect_fingerprint(store->device, buffer, store->sums, making->error);
+        status = device_buffer_fingerprint(store->device, buffer, store->sums, making->error);
     if (status == 0)
-        status = inspect_guards(store->device, &guard, 1, making->error);
+        status = device_buffer_check_guards(store->device, buffer,
+                                            store->sums + SEEN_DAMAGE * sizeof *seen, &checks,
+                                            making->error);
+    if (status == 0)
+        status = device_buffer_end_guards(store->device, &checks, making->error);
     return status != 0 ? status : fetch_sums(making, seen, SEEN);
 }
 
@@ -140,8 +296,12 @@ static int run_helper(const struct making *making, struct helper_run *run,
     struct error *error = making->error;
     uint64_t(*before)[SEEN] = alloc_zeroed(store->template->buffer_count, sizeof *before);
     int status = device_data_restore(making->data, store->device, error);
-    if (status == 0)
-        status = device_data_poison(making->data, store->device, error);
+    for (size_t i = 0; i < store->template->buffer_count && status == 0; i++) {
+        const struct device_buffer *buffer = &making->data->buffers[i];
+        if (store->template->buffers[i].access == ACCESS_WRITE && buffer->base != 0)
+            status =
+                device_buffer_poison(store->device, buffer, element_poison(buffer->type), error);
+    }
     for (size_t i = 0; i < store->template->buffer_count && status == 0; i++)
         if (making->data->buffers[i].base != 0)
             status = look(making, &making->data->buffers[i], before[i]);
@@ -157,8 +317,10 @@ static int fill_by_kernel(const struct making *making, struct data_item *item)
 {
     const struct data_store *store = making->store;
     const struct launch *kernel = store->template->buffers[item->member].fill.kernel;
-    struct helper_run run = {
-        .launch = kernel, .what = "fill", .elements = item->buffer.length, .data = making->data};
+    struct helper_run run = {.launch = kernel,
+                             .what = "fill",
+                             .elements = item->buffer.length,
+                             .buffers = making->data->buffers};
     making->data->buffers[item->member] = item->buffer;
     int status = device_buffer_poison(store->device, &item->buffer,
                                       element_poison(item->buffer.type), making->error);
@@ -246,7 +408,7 @@ static int compute_expectation(const struct making *making, struct data_item *it
     struct helper_run run = {.launch = &expectation->reference,
                              .what = "reference",
                              .elements = item->buffer.length,
-                             .data = making->data,
+                             .buffers = making->data->buffers,
                              .reference = &item->buffer};
     int status = 0;
     if (expectation->kind == EXPECT_REFERENCE)
@@ -272,11 +434,6 @@ static int allocate_expectation(const struct making *making, struct data_item *i
                                   making->data->buffers[expectation->buffer].length, &item->buffer);
 }
 
-static bool is_buffer(const struct data_store *store, size_t member)
-{
-    return member < store->template->buffer_count;
-}
-
 /* The contents of an item that has its memory. */
 static int fill(const struct making *making, struct data_item *item)
 {
@@ -292,41 +449,45 @@ static int fill(const struct making *making, struct data_item *item)
 static void give(const struct data_store *store, const struct data_item *item,
                  struct device_data *data)
 {
-    size_t buffers = store->template->buffer_count;
-    size_t index = item->member < buffers ? item->member : item->member - buffers;
-    if (item->member < buffers) {
-        data->buffers[index] = item->buffer;
-        data->pristine[index] = item->pristine;
-        data->fingerprints[index] = item->fingerprint;
+    if (is_buffer(store, item->member)) {
+        data->buffers[item->member] = item->buffer;
+        data->pristine[item->member] = item->pristine;
+        data->fingerprints[item->member] = item->fingerprint;
     } else {
-        data->expected[index] = item->buffer;
-        data->expected_fingerprints[index] = item->fingerprint;
-        memcpy(data->expected_sums[index], item->sums, sizeof item->sums);
+        struct expected *expected = &data->expected[item->member - store->template->buffer_count];
+        expected->buffer = item->buffer;
+        expected->fingerprint = item->fingerprint;
+        memcpy(expected->sums, item->sums, sizeof item->sums);
     }
 }
 
 static int move(const struct making *making, struct data_item *item, size_t place)
 {
     struct data_store *store = making->store;
-    bool moves = item->member < store->template->buffer_count &&
-                 store->template->buffers[item->member].symbol == NULL;
+    bool moves =
+        is_buffer(store, item->member) && store->template->buffers[item->member].symbol == NULL;
     return !moves ? 0
-                  : data_places_move(&item->places, store->device, &item->buffer, place,
-                                     &store->items.place_bytes, making->error);
+                  : device_buffer_place(&item->places, store->device, &item->buffer, place,
+                                        &store->place_bytes, making->error);
 }
 
-/* `*item` becomes a new one. */
-static int make(const struct making *making, size_t member, struct bindings *key,
-                struct data_item **item)
+/* Adds an item with its buffers and contents. */
+static int make(const struct making *making, size_t member, const struct bindings *parameters)
 {
     struct data_store *store = making->store;
-    *item = data_items_add(&store->items, member, key);
-    int status = is_buffer(store, member) ? allocate_buffer(making, *item)
-                                          : allocate_expectation(making, *item);
+    struct data_item *item = alloc_zeroed(1, sizeof *item);
+    *item = (struct data_item){
+        .member = member, .key = key_of(store, member, parameters), .used = store->time};
+    *ARRAY_APPEND(store->list, store->count) = item;
+    int status = is_buffer(store, member) ? allocate_buffer(making, item)
+                                          : allocate_expectation(making, item);
     if (status == 0)
-        status = fill(making, *item);
-    if (status != 0)
-        data_items_remove(&store->items, *item);
+        status = fill(making, item);
+    for (size_t i = 0; status != 0 && i < store->count; i++)
+        if (store->list[i] == item) {
+            remove_at(store, i);
+            break;
+        }
     return status;
 }
 
@@ -335,16 +496,14 @@ static int take(const struct making *making, size_t member, const struct binding
                 size_t place)
 {
     struct data_store *store = making->store;
-    struct bindings key = data_items_key(&store->items, member, parameters);
-    struct data_item *item = data_items_find(&store->items, member, &key);
+    struct data_item *item = find(store, member, parameters);
     bool stale = item != NULL && item->stale;
-    int status = item != NULL ? move(making, item, place) : make(making, member, &key, &item);
+    int status = item != NULL ? move(making, item, place) : make(making, member, parameters);
     if (status == 0 && stale)
         status = fill(making, item);
     store->refills += stale;
     if (status == 0)
-        give(store, item, making->data);
-    bindings_release(&key);
+        give(store, item != NULL ? item : find(store, member, parameters), making->data);
     return status;
 }
 
@@ -352,15 +511,23 @@ int data_store_take(struct data_store *store, const struct bindings *parameters,
                     struct device_data *data, struct error *error)
 {
     static const struct bindings none = {0};
+    const struct template *template = store->template;
     struct making making = {.store = store, .data = data, .error = error};
     int status = 0;
     making.outer = (struct scope){store->fixed, NULL};
     making.scope = (struct scope){parameters != NULL ? parameters : &none, &making.outer};
-    device_data_clear(data);
-    data_items_serve(&store->items, parameters);
-    for (size_t i = 0; i < data_items_members(&store->items) && status == 0; i++)
-        if (!data_items_is_scratch(&store->items, i) &&
-            (parameters != NULL || !data_items_is_dependent(&store->items, i)))
+    for (size_t i = 0; i < template->buffer_count; i++)
+        data->buffers[i] = data->pristine[i] = (struct device_buffer){0};
+    for (size_t i = 0; i < template->expectation_count; i++)
+        data->expected[i].buffer = (struct device_buffer){0};
+    store->time++;
+    for (size_t i = 0; i < member_count(store); i++) { /* in use from now on */
+        struct data_item *item = find(store, i, parameters);
+        if (item != NULL)
+            item->used = store->time;
+    }
+    for (size_t i = 0; i < member_count(store) && status == 0; i++)
+        if (!is_scratch(store, i) && (parameters != NULL || !is_dependent(store, i)))
             status = take(&making, i, parameters, place);
     return status;
 }
@@ -370,15 +537,15 @@ void data_store_draw(struct data_store *store, uint64_t data_set)
     if (data_set == store->data_set)
         return;
     store->data_set = data_set;
-    for (size_t i = 0; i < store->items.count; i++)
-        store->items.list[i]->stale = true;
+    for (size_t i = 0; i < store->count; i++)
+        store->list[i]->stale = true;
 }
 
 void data_store_trust(struct data_store *store)
 {
-    for (size_t i = 0; i < store->items.count; i++)
-        if (store->items.list[i]->used == store->items.time)
-            store->items.list[i]->intact = store->runs;
+    for (size_t i = 0; i < store->count; i++)
+        if (store->list[i]->used == store->time)
+            store->list[i]->intact = store->runs;
 }
 
 void data_store_note_run(struct data_store *store)
@@ -390,13 +557,13 @@ void data_store_note_run(struct data_store *store)
 static int check_item(struct data_store *store, struct data_item *item, struct error *error)
 {
     const struct making making = {.store = store, .error = error};
-    const struct device_buffer *constant = data_item_constant(&store->items, item);
+    const struct device_buffer *constant = constant_of(store, item);
     uint64_t fingerprint = 0;
     if (constant == NULL || item->stale || item->intact == store->runs)
         return 0;
     int status = clear_sums(&making);
     if (status == 0)
-        status = inspect_fingerprint(store->device, constant, store->sums, error);
+        status = device_buffer_fingerprint(store->device, constant, store->sums, error);
     if (status == 0)
         status = fetch_sums(&making, &fingerprint, 1);
     item->stale = status == 0 && fingerprint != item->fingerprint;
@@ -407,12 +574,10 @@ int data_store_check(struct data_store *store, const struct bindings *parameters
                      struct error *error)
 {
     int status = 0;
-    for (size_t i = 0; i < data_items_members(&store->items) && status == 0; i++) {
-        struct bindings key = data_items_key(&store->items, i, parameters);
-        struct data_item *item = data_items_find(&store->items, i, &key);
+    for (size_t i = 0; i < member_count(store) && status == 0; i++) {
+        struct data_item *item = find(store, i, parameters);
         if (item != NULL)
             status = check_item(store, item, error);
-        bindings_release(&key);
     }
     return status;
 }
@@ -420,16 +585,12 @@ int data_store_check(struct data_store *store, const struct bindings *parameters
 bool data_store_has(const struct data_store *store, const struct bindings *parameters)
 {
     bool has = true;
-    for (size_t i = 0; i < data_items_members(&store->items) && has; i++) {
-        struct bindings key = data_items_key(&store->items, i, parameters);
-        const struct data_item *item = data_items_find(&store->items, i, &key);
-        has = data_items_is_scratch(&store->items, i) || (item != NULL && !item->stale);
-        bindings_release(&key);
+    for (size_t i = 0; i < member_count(store) && has; i++) {
+        const struct data_item *item = find(store, i, parameters);
+        has = is_scratch(store, i) || (item != NULL && !item->stale);
     }
     return has;
 }
-
-/* --- the store --- */
 
 int data_store_init(struct data_store *store, struct device_context *device,
                     const struct template *template, const struct bindings *fixed,
@@ -441,13 +602,24 @@ int data_store_init(struct data_store *store, struct device_context *device,
                                  .helpers = helpers,
                                  .limit_bytes = UINT64_MAX,
                                  .runs = 1};
-    data_items_init(&store->items, device, template);
+    store->depends = alloc_zeroed(member_count(store) * template->parameter_count, sizeof(bool));
+    for (size_t i = 0; i < member_count(store); i++)
+        for (size_t j = 0; j < template->parameter_count; j++) {
+            const char *name = template->parameters[j].name;
+            store->depends[i * template->parameter_count + j] =
+                is_buffer(store, i)
+                    ? buffer_depends_on(template, i, name)
+                    : expectation_depends_on(template, i - template->buffer_count, name);
+        }
     return CUDA(device, cuMemAlloc, &store->sums, (SUMS + 1) * sizeof(uint64_t));
 }
 
 void data_store_release(struct data_store *store)
 {
-    data_items_release(&store->items);
+    while (store->count > 0)
+        remove_at(store, store->count - 1);
+    free(store->list);
+    free(store->depends);
     if (store->sums != 0)
         (void)store->device->driver.cuMemFree(store->sums);
     *store = (struct data_store){0};

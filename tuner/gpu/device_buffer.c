@@ -3,6 +3,8 @@
 #include "template/fill.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 int device_arena_new(struct device_context *device, struct device_arena *arena, uint64_t size,
                      struct error *error)
@@ -53,7 +55,8 @@ static bool take_from_arena(struct device_arena *arena, uint64_t bytes,
     return true;
 }
 
-uint64_t device_buffer_total(const struct device_buffer *buffer)
+/* How many bytes are allocated for it, guards included. */
+static uint64_t total_of(const struct device_buffer *buffer)
 {
     return (buffer->bytes + 15) / 16 * 16 + 2 * (uint64_t)GUARD_BYTES;
 }
@@ -61,7 +64,7 @@ uint64_t device_buffer_total(const struct device_buffer *buffer)
 static int allocate(struct device_context *device, struct device_buffer *buffer,
                     struct device_arena *arena, struct error *error)
 {
-    uint64_t total = device_buffer_total(buffer);
+    uint64_t total = total_of(buffer);
     size_t free_bytes = 0;
     size_t all_bytes = 0;
     if (take_from_arena(arena, total, buffer))
@@ -184,22 +187,159 @@ int device_buffer_poison(struct device_context *device, const struct device_buff
     return CUDA(device, cuMemsetD8Async, buffer->data, poison, buffer->bytes, device->stream);
 }
 
-int device_buffer_move(struct device_context *device, struct device_buffer *buffer,
-                       CUdeviceptr base, struct error *error)
-{
-    int status = CUDA(device, cuMemcpyDtoDAsync, base, buffer->base,
-                      buffer->bytes + 2 * (uint64_t)GUARD_BYTES, device->stream);
-    if (status != 0)
-        return status;
-    buffer->base = base;
-    buffer->data = base + GUARD_BYTES;
-    return 0;
-}
-
 int device_buffer_copy(struct device_context *device, const struct device_buffer *to,
                        const struct device_buffer *from, struct error *error)
 {
     if (to->bytes == 0)
         return 0;
     return CUDA(device, cuMemcpyDtoDAsync, to->data, from->data, to->bytes, device->stream);
+}
+
+/* --- inspecting --- */
+
+int device_buffer_sums(struct device_context *device, const struct device_buffer *buffer,
+                       unsigned char poison, CUdeviceptr sums, struct error *error)
+{
+    CUdeviceptr data = buffer->data;
+    int bytes = (int)element_bytes(buffer->type);
+    int pattern = poison;
+    unsigned long long count = buffer->length;
+    void *arguments[] = {&data, &bytes, &count, &pattern, &sums};
+    return device_launch_support(device, SUPPORT_checksum, count, arguments, error);
+}
+
+int device_buffer_fingerprint(struct device_context *device, const struct device_buffer *buffer,
+                              CUdeviceptr sum, struct error *error)
+{
+    CUdeviceptr data = buffer->data;
+    unsigned long long bytes = buffer->bytes;
+    void *arguments[] = {&data, &bytes, &sum};
+    return device_launch_support(device, SUPPORT_fingerprint, (bytes + 15) / 16, arguments, error);
+}
+
+int device_buffer_end_guards(struct device_context *device, struct guard_checks *checks,
+                             struct error *error)
+{
+    int pattern = GUARD_PATTERN;
+    int count = checks->count;
+    void *arguments[] = {checks, &count, &pattern};
+    checks->count = 0;
+    return count == 0 ? 0
+                      : device_launch_support(device, SUPPORT_check_guards, (uint64_t)count * 256,
+                                              arguments, error);
+}
+
+int device_buffer_check_guards(struct device_context *device, const struct device_buffer *buffer,
+                               CUdeviceptr damaged, struct guard_checks *checks,
+                               struct error *error)
+{
+    const CUdeviceptr guards[] = {buffer->base, buffer->data + buffer->bytes};
+    for (size_t i = 0; i < 2; i++) {
+        checks->guard[checks->count] = guards[i];
+        checks->damaged[checks->count++] = damaged;
+    }
+    return checks->count < GUARDS ? 0 : device_buffer_end_guards(device, checks, error);
+}
+
+/* Fetches an element into `bytes`; false if that fails. */
+static bool fetch(struct device_context *device, const struct device_buffer *buffer, uint64_t index,
+                  unsigned char bytes[8])
+{
+    size_t size = element_bytes(buffer->type);
+    memset(bytes, 0, 8);
+    return device->driver.cuMemcpyDtoH(bytes, buffer->data + index * size, size) == CUDA_SUCCESS;
+}
+
+void device_buffer_element_text(struct device_context *device, const struct device_buffer *buffer,
+                                uint64_t index, enum element_type result,
+                                char text[ELEMENT_TEXT_BYTES])
+{
+    unsigned char bytes[8];
+    (void)snprintf(text, ELEMENT_TEXT_BYTES, "?");
+    if (fetch(device, buffer, index, bytes))
+        (void)element_text(buffer->type, bytes, element_digits(result), text);
+}
+
+bool device_buffer_element_is_poison(struct device_context *device,
+                                     const struct device_buffer *buffer, unsigned char poison,
+                                     uint64_t index)
+{
+    unsigned char bytes[8];
+    size_t size = element_bytes(buffer->type);
+    bool same = size >= ELEMENT_POISON_BYTES && fetch(device, buffer, index, bytes);
+    for (size_t i = 0; i < size && same; i++)
+        same = bytes[i] == poison;
+    return same;
+}
+
+/* --- places --- */
+
+/* Makes one more place, unless memory is short. */
+static int add_place(struct buffer_places *places, struct device_context *device,
+                     const struct device_buffer *buffer, uint64_t *left_bytes, struct error *error)
+{
+    uint64_t bytes = total_of(buffer);
+    if (bytes > *left_bytes)
+        return 0;
+    CUresult result = device->driver.cuMemAlloc(&places->bases[places->count], bytes);
+    if (result == CUDA_ERROR_OUT_OF_MEMORY) {
+        *left_bytes = 0;
+        return 0;
+    }
+    if (result != CUDA_SUCCESS)
+        return device_check(device, result, "cuMemAlloc", error);
+    places->count++;
+    *left_bytes -= bytes;
+    return 0;
+}
+
+int device_buffer_place(struct buffer_places *places, struct device_context *device,
+                        struct device_buffer *buffer, size_t number, uint64_t *left_bytes,
+                        struct error *error)
+{
+    int status = 0;
+    if (buffer->base == 0 || buffer->bytes > PLACES_LARGEST)
+        return 0;
+    if (places->count == 0)
+        places->bases[places->count++] = buffer->base;
+    if (number % BUFFER_PLACES >= places->count)
+        status = add_place(places, device, buffer, left_bytes, error);
+    CUdeviceptr base = places->bases[number % BUFFER_PLACES % places->count];
+    if (status != 0 || base == buffer->base)
+        return status;
+    status = CUDA(device, cuMemcpyDtoDAsync, base, buffer->base,
+                  buffer->bytes + 2 * (uint64_t)GUARD_BYTES, device->stream);
+    if (status == 0) {
+        buffer->base = base;
+        buffer->data = base + GUARD_BYTES;
+    }
+    return status;
+}
+
+bool device_buffer_shrink_places(struct buffer_places *places, struct device_context *device,
+                                 const struct device_buffer *buffer, uint64_t *left_bytes)
+{
+    size_t kept = 1;
+    for (size_t i = 1; i < places->count; i++) {
+        if (places->bases[i] == buffer->base) {
+            places->bases[kept++] = buffer->base;
+            continue;
+        }
+        (void)device->driver.cuMemFree(places->bases[i]);
+        *left_bytes += total_of(buffer);
+    }
+    if (kept >= places->count)
+        return false;
+    places->count = kept;
+    return true;
+}
+
+void device_buffer_release_places(struct buffer_places *places, struct device_context *device,
+                                  struct device_buffer *buffer, uint64_t *left_bytes)
+{
+    if (places->count == 0)
+        return;
+    buffer->base = places->bases[0];
+    (void)device_buffer_shrink_places(places, device, buffer, left_bytes);
+    places->count = 0;
 }

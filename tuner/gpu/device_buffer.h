@@ -1,18 +1,21 @@
 /*
- * Buffers on the GPU, each between two guard regions: allocate, fill, poison and copy them without
- * a round trip to the host. All work is queued on the device's stream; only a fill from a file
- * waits.
+ * Buffers on the GPU, each between two guard regions: allocate, fill, poison, copy and inspect them without
+ * a round trip to the host, and move them to other places. All work is queued on the device's stream; only
+ * a fill from a file, and what fetches single elements, waits. What returns int returns 0 or ERROR_DEVICE
+ * unless it says more.
  */
 #ifndef AUTOTUNE_DEVICE_BUFFER_H
 #define AUTOTUNE_DEVICE_BUFFER_H
 
 #include "base/error.h"
-#include "gpu/device_context.h"
+#include "gpu/driver.h"
 #include "template/element.h"
 #include "template/expression.h"
 #include "template/footprint.h"
 #include "template/template.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { GUARD_PATTERN = 0xc3 };
@@ -37,6 +40,7 @@ struct device_arena {
 
 int device_arena_new(struct device_context *device, struct device_arena *arena, uint64_t size,
                      struct error *error);
+void device_arena_free(struct device_context *device, struct device_arena *arena);
 
 /* Frees all of its buffers at once. Queues poisoning their memory. */
 int device_arena_clear(struct device_context *device, struct device_arena *arena,
@@ -44,12 +48,11 @@ int device_arena_clear(struct device_context *device, struct device_arena *arena
 
 /* What is not in use; without guards, and without memory if that is nothing. */
 struct device_buffer device_arena_rest(const struct device_arena *arena);
-void device_arena_free(struct device_context *device, struct device_arena *arena);
 
 /*
  * Allocates `length` elements, from `arena` (NULL: none) if they fit, and fills the guards. Returns
- * 0, ERROR_CONFIG if the size overflows, or ERROR_DEVICE. The CUDA_ERROR_OUT_OF_MEMORY message says
- * how many bytes were needed and how many are free.
+ * ERROR_CONFIG if the size overflows. The CUDA_ERROR_OUT_OF_MEMORY message says how many bytes were
+ * needed and how many are free.
  */
 int device_buffer_new(struct device_context *device, struct device_buffer *buffer,
                       struct device_arena *arena, enum element_type type, uint64_t length,
@@ -61,32 +64,104 @@ void device_buffer_free(struct device_context *device, struct device_buffer *buf
 int device_buffer_describe(const struct buffer *buffer, const struct scope *scope,
                            enum element_type *type, uint64_t *length, struct error *error);
 
-/* Zeroes what the fill's border covers, if it has one. */
-int device_buffer_clear_border(struct device_context *device, const struct device_buffer *buffer,
-                               const struct fill *fill, const struct scope *scope,
-                               struct error *error);
-
-/* Fills the buffer as the template says, with the random numbers of `data_set` (fill.h); FILL_NONE
+/*
+ * Fills the buffer as the template says, with the random numbers of `data_set` (fill.h); FILL_NONE
  * poisons it. A file must contain exactly buffer->length elements of the buffer's type. The caller
- * handles FILL_KERNEL and the border. */
+ * handles FILL_KERNEL, and then the border, which device_buffer_clear_border() zeroes if there is one.
+ * Both return ERROR_CONFIG if an expression fails or the file does not fit.
+ */
 int device_buffer_fill(struct device_context *device, const struct device_buffer *buffer,
                        const struct fill *fill, uint64_t data_set, const struct scope *scope,
                        struct error *error);
+int device_buffer_clear_border(struct device_context *device, const struct device_buffer *buffer,
+                               const struct fill *fill, const struct scope *scope,
+                               struct error *error);
 
 /* Sets every byte to `poison`. */
 int device_buffer_poison(struct device_context *device, const struct device_buffer *buffer,
                          unsigned char poison, struct error *error);
 
-/* How many bytes are allocated for it, guards included. */
-uint64_t device_buffer_total(const struct device_buffer *buffer);
-
-/* Copies the buffer, with its guards, to an allocation of the same size at `base`, where it is from
- * then on. The old allocation is the caller's. */
-int device_buffer_move(struct device_context *device, struct device_buffer *buffer,
-                       CUdeviceptr base, struct error *error);
-
 /* Copies all of `from`, which has the same size. */
 int device_buffer_copy(struct device_context *device, const struct device_buffer *to,
                        const struct device_buffer *from, struct error *error);
+
+/* --- inspecting --- */
+
+/* The sums of a buffer: of its elements in any order; the number of poisoned elements; and the sum of
+ * their places. Queues adding those of a buffer that was filled with the byte `poison` to the SUMS numbers
+ * at `sums`. */
+enum { SUM_UNORDERED, SUM_POISONED, SUM_POISONED_PLACES, SUMS };
+int device_buffer_sums(struct device_context *device, const struct device_buffer *buffer,
+                       unsigned char poison, CUdeviceptr sums, struct error *error);
+
+/* Queues adding a checksum of the buffer's bytes and their places to the number at `sum`. */
+int device_buffer_fingerprint(struct device_context *device, const struct device_buffer *buffer,
+                              CUdeviceptr sum, struct error *error);
+
+/* Guards to be checked, as device_kernels.cu takes them. Initialise to zero. */
+enum { GUARDS = 16 };
+struct guard_checks {
+    CUdeviceptr guard[GUARDS];
+    CUdeviceptr damaged[GUARDS];
+    int count;
+};
+
+/* Adds a buffer's guards, whose damaged bytes are added to the number at `damaged`, and queues the check of
+ * all that were added if there are many. After the last buffer, device_buffer_end_guards() queues the rest. */
+int device_buffer_check_guards(struct device_context *device, const struct device_buffer *buffer,
+                               CUdeviceptr damaged, struct guard_checks *checks,
+                               struct error *error);
+int device_buffer_end_guards(struct device_context *device, struct guard_checks *checks,
+                             struct error *error);
+
+/* One element as text, with the digits of the type `result`; "?" if it cannot be fetched. */
+void device_buffer_element_text(struct device_context *device, const struct device_buffer *buffer,
+                                uint64_t index, enum element_type result,
+                                char text[ELEMENT_TEXT_BYTES]);
+
+/* Whether an element is still the poison; never true for a type smaller than ELEMENT_POISON_BYTES. */
+bool device_buffer_element_is_poison(struct device_context *device,
+                                     const struct device_buffer *buffer, unsigned char poison,
+                                     uint64_t index);
+
+/* --- places --- */
+
+/*
+ * Where a buffer lies in GPU memory changes how fast a variant is, and the driver decides it when it
+ * allocates the buffer: on an H200, a sum of 2^24 floats takes up to 1 % more or less time when its result
+ * and its partial sums, a few kilobytes in all, lie elsewhere (tests/bench/README.md). Each round of the
+ * finals therefore moves the buffers to another place, so that the winner is the variant that is fastest
+ * wherever an application's buffers lie, and not the one that was lucky with its own. A place is an
+ * allocation; the buffer takes its contents and its guards along. With a warm cache, and in batches
+ * (batch.h), buffers stay where they are. So does one of more than PLACES_LARGEST bytes: its place hardly
+ * matters (that of the 2^24 floats makes no measurable difference), and copies of it take time.
+ */
+enum {
+    BUFFER_PLACES = 64, /* as race_rules.copies in tune/race.h */
+    PLACES_LARGEST = 16 * 1024 * 1024,
+};
+
+/* Of one buffer. Initialise to zero. */
+struct buffer_places {
+    CUdeviceptr bases[BUFFER_PLACES]; /* the first is the buffer's own, where it was made */
+    size_t count;                     /* 0: it has not moved yet */
+};
+
+/*
+ * Moves the buffer to place `number` modulo BUFFER_PLACES; allocates that if it is new, and takes its
+ * bytes off `*left_bytes`. If these do not suffice, or GPU memory is short, uses one of the places
+ * that there are.
+ */
+int device_buffer_place(struct buffer_places *places, struct device_context *device,
+                        struct device_buffer *buffer, size_t number, uint64_t *left_bytes,
+                        struct error *error);
+
+/* Frees all places but the first and the one where the buffer is. Returns whether there were any. */
+bool device_buffer_shrink_places(struct buffer_places *places, struct device_context *device,
+                                 const struct device_buffer *buffer, uint64_t *left_bytes);
+
+/* Frees all places but the first, and gives the buffer that, without its contents. */
+void device_buffer_release_places(struct buffer_places *places, struct device_context *device,
+                                  struct device_buffer *buffer, uint64_t *left_bytes);
 
 #endif

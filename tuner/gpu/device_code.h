@@ -1,40 +1,101 @@
 /*
- * One loaded copy of a variant's code. The address at which the driver loads a cubin decides which
- * instruction-cache lines its loops share. On an H200, copies of the same cubin differ in speed by
- * 0.35 % (standard deviation) for as long as they stay loaded, so two variants half a percent apart
- * can swap ranks from one process to the next. Each round of the finals therefore runs in another
- * copy of each variant, so that the best code wins and not the luckiest address.
+ * Code that is loaded on the GPU: copies of a variant's code, with the variables in it that are buffers, and
+ * the code of a problem's helpers.
+ *
+ * The address at which the driver loads a cubin decides which instruction-cache lines its loops share. On an
+ * H200, copies of the same cubin differ in speed by 0.35 % (standard deviation) for as long as they stay
+ * loaded, so two variants half a percent apart can swap ranks from one process to the next. Each round of
+ * the finals therefore runs in another copy of each variant, so that the best code wins and not the luckiest
+ * address.
+ *
+ * A buffer that is a variable of the source (`symbol` in templates) has one variable in each copy. The
+ * problem's buffer holds what the variable should hold, and what verification compares: it is copied to the
+ * variable before a run and back after it.
  */
 #ifndef AUTOTUNE_DEVICE_CODE_H
 #define AUTOTUNE_DEVICE_CODE_H
 
 #include "base/error.h"
 #include "compile/compilation.h"
-#include "gpu/device_context.h"
+#include "gpu/device_buffer.h"
+#include "gpu/driver.h"
+#include "template/expression.h"
 #include "template/launch_plan.h"
+#include "template/template.h"
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { CODE_COPIES = 64 }; /* as race_rules.copies in tune/race.h */
 
 struct device_code {
     CUmodule module;
     CUfunction *functions; /* one per step */
-    size_t count;
-    CUdeviceptr *symbols; /* one per buffer of the template: its variable's address, or 0 */
+    CUdeviceptr *symbols;  /* one per buffer of the template: its variable's address, or 0 */
+};
+
+/* A problem's buffers. */
+struct symbol_buffers {
+    struct device_context *device;
+    const struct template *template;
+    const struct device_buffer *buffers; /* one per template->buffers[i] */
 };
 
 /* Loads the cubin. Returns 0 or ERROR_DEVICE; call device_code_unload() in either case. */
 int device_code_load(struct device_code *code, struct device_context *device, const void *cubin,
                      struct error *error);
 
-/* Looks up each step's function and allows it the shared memory and the cluster that the step asks
- * for. */
-int device_code_resolve(struct device_code *code, struct device_context *device,
+/*
+ * Looks up each step's function and allows it the shared memory and the cluster that the step asks for;
+ * finds the variables and fills them. Returns 0, ERROR_CONFIG if a variable is missing or has another size
+ * than its buffer, or ERROR_DEVICE.
+ */
+int device_code_resolve(struct device_code *code, struct symbol_buffers buffers,
                         const struct compilation *compilation,
                         const struct launch_plan *launch_plan, struct error *error);
 
 /* Unloads and zeroes `code`, which may be zero already. */
 void device_code_unload(struct device_code *code, struct device_context *device);
+
+/* Queues the copies to read variables, whose buffers have new contents; to all others; from all. */
+int device_code_renew_symbols(const struct device_code *code, struct symbol_buffers buffers,
+                              struct error *error);
+int device_code_push_symbols(const struct device_code *code, struct symbol_buffers buffers,
+                             struct error *error);
+int device_code_pull_symbols(const struct device_code *code, struct symbol_buffers buffers,
+                             struct error *error);
+
+/* The code of a problem's helpers (template/helpers.h): the source compiled with the parameters' defaults. */
+struct helper_code {
+    struct device_context *device;
+    const struct template *template;
+    struct compilation compilation; /* its cubin, and the names in it */
+    CUmodule module;
+};
+
+/* Loads the code, and takes over the compilation (NULL: no helper needs code). */
+int helper_code_load(struct helper_code *code, struct device_context *device,
+                     const struct template *template, struct compilation *compilation,
+                     struct error *error);
+void helper_code_unload(struct helper_code *code);
+
+struct helper_run {
+    const struct launch *launch;
+    const char *what;  /* "reference", for messages */
+    uint64_t elements; /* of the buffer that it fills or judges; 0: it may have nothing to do */
+    struct device_buffer *buffers;   /* one per template->buffers[i] */
+    struct device_buffer *reference; /* a reference's output, what a verifier compares with; NULL */
+    struct device_buffer *wrong;     /* a verifier's counter; NULL */
+};
+
+/*
+ * Launches a helper, checked as a variant's launches are, and waits until it has finished. `scope`
+ * binds parameters, problem values and device attributes. Returns 0, ERROR_CONFIG if an expression
+ * fails, the grid or the block is empty though there are elements, or the arguments are not the
+ * kernel's, or ERROR_DEVICE, with the template's line, if the launch or the kernel fails.
+ */
+int helper_code_run(const struct helper_code *code, struct helper_run *run,
+                    const struct scope *scope, struct error *error);
 
 #endif

@@ -79,13 +79,9 @@ static int limit_store(struct device_problem *problem, struct error *error)
     struct device_context *device = problem->device;
     size_t free_bytes = 0;
     size_t all_bytes = 0;
-    const struct data_items *items = &problem->store.items;
-    bool any = false;
-    for (size_t i = 0; i < data_items_members(items); i++)
-        any = any || data_items_is_dependent(items, i);
     int status = CUDA(device, cuMemGetInfo, &free_bytes, &all_bytes);
-    problem->store.limit_bytes = any ? free_bytes / 2 : 0;
-    problem->store.items.place_bytes = free_bytes / 8;
+    problem->store.limit_bytes = data_store_is_dependent(&problem->store) ? free_bytes / 2 : 0;
+    problem->store.place_bytes = free_bytes / 8;
     return status;
 }
 

@@ -8,9 +8,8 @@
 #include "compile/compilation.h"
 #include "gpu/data_store.h"
 #include "gpu/device_buffer.h"
-#include "gpu/device_context.h"
-#include "gpu/device_data.h"
-#include "gpu/helper_code.h"
+#include "gpu/device_code.h"
+#include "gpu/driver.h"
 #include "template/footprint.h"
 #include "template/template.h"
 

@@ -11,12 +11,12 @@
 
 #include "base/channel.h"
 #include "base/error.h"
-#include "gpu/ahead.h"
-#include "gpu/device_context.h"
 #include "gpu/device_problem.h"
 #include "gpu/device_variant.h"
+#include "gpu/driver.h"
 #include "gpu/gpu_monitor.h"
-#include "gpu/sampling.h"
+#include "gpu/measure.h"
+#include "record/outcome.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -36,7 +36,6 @@ struct device_session {
     uint64_t random;      /* decides which run of a batch is checked */
     struct device_variant *variants;
     size_t variant_count;
-    struct ahead ahead;
 };
 
 /*
@@ -61,5 +60,41 @@ struct device_variant *device_session_find(struct device_session *session,
                                            int64_t id); /* or NULL */
 struct device_variant *device_session_add(struct device_session *session, int64_t id);
 void device_session_remove(struct device_session *session, struct device_variant *variant);
+
+/* --- answers --- */
+
+/*
+ * The answer to a request: a reply, a variant's failure or an error. Zero it with OUTCOME_MEASURED
+ * before the request is served.
+ */
+
+struct answer {
+    json_t *reply;        /* of a success */
+    enum outcome outcome; /* of a failed variant; OUTCOME_MEASURED: none failed */
+    bool lost;            /* the context is gone */
+    bool innocent;        /* it was lost while the variant's data was made */
+    bool unfit;           /* the template cannot make the variant's data */
+    bool doubtful;        /* another variant may have done it */
+    bool unreadable;      /* its cubin is missing or damaged: it is to be compiled again */
+    json_t *differences;  /* of a wrong result, if they were asked for */
+};
+
+/*
+ * Turns a driver error into the variant's outcome: a timeout or a fault if the context is lost,
+ * otherwise `otherwise`. Returns any other error unchanged.
+ */
+int answer_driver_error(struct answer *answer, const struct device_session *session, int status,
+                        enum outcome otherwise);
+
+/* The same for an error while the variant's data was made: a template's error, too, means that the
+ * variant cannot be verified. */
+int answer_data_error(struct answer *answer, const struct device_session *session, int status);
+
+/*
+ * The message to send: the reply, or "failed", or if `status` is not 0, "error". `error` has the
+ * reason of a failure. Takes over the answer's objects; the message is the caller's.
+ */
+json_t *answer_message(const struct answer *answer, const struct device_session *session,
+                       int status, const struct error *error);
 
 #endif

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "compile/launch_arguments.h"
 #include "gpu/device_arguments.h"
-#include "gpu/device_symbols.h"
+#include "gpu/device_code.h"
 #include "gpu/module.h"
 #include "template/dependencies.h"
 #include "template/fill.h"
@@ -21,8 +21,8 @@ static struct symbol_buffers symbols_of(const struct device_variant *variant,
 int device_variant_pull(const struct device_variant *variant, struct device_problem *problem,
                         struct error *error)
 {
-    return device_symbols_pull(&variant->copies[variant->copy], symbols_of(variant, problem),
-                               error);
+    return device_code_pull_symbols(&variant->copies[variant->copy], symbols_of(variant, problem),
+                                    error);
 }
 
 unsigned char device_variant_poison(const struct device_variant *variant, size_t index,
@@ -67,8 +67,8 @@ int device_variant_reset_to(struct device_variant *variant, struct device_proble
             buffer_is_work(&problem->template.buffers[i]))
             status = poison(variant, problem, i, error);
     if (status == 0)
-        status = device_symbols_push(&variant->copies[variant->copy], symbols_of(variant, problem),
-                                     error);
+        status = device_code_push_symbols(&variant->copies[variant->copy],
+                                          symbols_of(variant, problem), error);
     return status;
 }
 
@@ -169,8 +169,8 @@ static int move_scratch(struct device_variant *variant, struct device_problem *p
     for (size_t i = 0; variant->scratch != NULL && i < problem->template.buffer_count; i++) {
         CUdeviceptr before = variant->scratch[i].data;
         if (status == 0)
-            status = data_places_move(&variant->places[i], problem->device, &variant->scratch[i],
-                                      place, &problem->store.items.place_bytes, error);
+            status = device_buffer_place(&variant->places[i], problem->device, &variant->scratch[i],
+                                         place, &problem->store.place_bytes, error);
         *moved = *moved || before != variant->scratch[i].data;
     }
     return status;
@@ -200,7 +200,8 @@ int device_variant_prepare(struct device_variant *variant, struct device_problem
     variant->refills = problem->store.refills;
     for (size_t i = 0; i < variant->copy_count && status == 0 && refilled; i++)
         if (variant->copies[i].symbols != NULL)
-            status = device_symbols_renew(&variant->copies[i], symbols_of(variant, problem), error);
+            status =
+                device_code_renew_symbols(&variant->copies[i], symbols_of(variant, problem), error);
     return status == 0 && *moved ? make_arguments(variant, problem, error) : status;
 }
 
@@ -212,17 +213,13 @@ static int make_steps(struct device_variant *variant, struct device_problem *pro
     struct launch_plan *launch_plan = &variant->launch_plan;
     variant->arguments = alloc_zeroed(launch_plan->step_count, sizeof *variant->arguments);
     int status = make_arguments(variant, problem, error);
-    if (status == 0)
-        status = device_code_resolve(&variant->copies[0], problem->device, &variant->compilation,
-                                     launch_plan, error);
-    if (status == 0)
-        status = device_symbols_resolve(&variant->copies[0], symbols_of(variant, problem), error);
-    return status;
+    return status != 0 ? status
+                       : device_code_resolve(&variant->copies[0], symbols_of(variant, problem),
+                                             &variant->compilation, launch_plan, error);
 }
 
 int device_variant_load(struct device_variant *variant, struct device_problem *problem,
-                        struct compilation *compilation, CUmodule module, enum outcome *outcome,
-                        struct error *error)
+                        struct compilation *compilation, enum outcome *outcome, struct error *error)
 {
     struct device_context *device = problem->device;
     variant->compilation = *compilation;
@@ -231,10 +228,7 @@ int device_variant_load(struct device_variant *variant, struct device_problem *p
     variant->counted = true;
     *outcome = OUTCOME_LOAD_ERROR;
     variant->copy_count = 1;
-    variant->copies[0].module = module;
-    int status = module != NULL ? 0
-                                : device_code_load(&variant->copies[0], device,
-                                                   variant->compilation.cubin, error);
+    int status = device_code_load(&variant->copies[0], device, variant->compilation.cubin, error);
     if (status != 0)
         return device_is_lost(device->last) ? status : 0;
     struct module loaded = {device, variant->copies[0].module, &variant->compilation};
@@ -268,8 +262,8 @@ int device_variant_load(struct device_variant *variant, struct device_problem *p
 void device_variant_unload(struct device_variant *variant, struct device_problem *problem)
 {
     for (size_t i = 0; variant->scratch != NULL && i < problem->template.buffer_count; i++) {
-        data_places_release(&variant->places[i], problem->device, &variant->scratch[i],
-                            &problem->store.items.place_bytes);
+        device_buffer_release_places(&variant->places[i], problem->device, &variant->scratch[i],
+                                     &problem->store.place_bytes);
         device_buffer_free(problem->device, &variant->scratch[i]);
     }
     free(variant->scratch);
@@ -299,10 +293,8 @@ int device_variant_choose_copy(struct device_variant *variant, struct device_pro
         struct device_code *code = &variant->copies[variant->copy_count];
         status = device_code_load(code, device, variant->compilation.cubin, error);
         if (status == 0)
-            status = device_code_resolve(code, device, &variant->compilation, &variant->launch_plan,
-                                         error);
-        if (status == 0)
-            status = device_symbols_resolve(code, symbols_of(variant, problem), error);
+            status = device_code_resolve(code, symbols_of(variant, problem), &variant->compilation,
+                                         &variant->launch_plan, error);
         if (status == 0)
             variant->copy_count++;
         else
@@ -314,20 +306,13 @@ int device_variant_choose_copy(struct device_variant *variant, struct device_pro
     return status;
 }
 
-static int launch_step(struct device_context *device, const struct step *step, CUfunction function,
-                       void **arguments, struct error *error)
-{
-    CUresult result = module_launch(&device->driver, step, function, device->stream, arguments);
-    return device_check(device, result, module_launch_call(step), error);
-}
-
 int device_variant_run(const struct device_variant *variant, struct device_problem *problem,
                        struct error *error)
 {
     const struct device_code *code = &variant->copies[variant->copy];
     int status = 0;
     for (size_t i = 0; i < variant->launch_plan.step_count && status == 0; i++)
-        status = launch_step(problem->device, &variant->launch_plan.steps[i], code->functions[i],
-                             variant->arguments[i], error);
+        status = module_queue(problem->device, &variant->launch_plan.steps[i], code->functions[i],
+                              variant->arguments[i], error);
     return status;
 }

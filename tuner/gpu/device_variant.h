@@ -25,7 +25,7 @@ struct device_variant {
     struct launch_plan launch_plan;
     void ***arguments;             /* of each step, as cuLaunchKernel takes them */
     struct device_buffer *scratch; /* [i] is set if template.buffers[i] is scratch */
-    struct data_places *places;    /* of the scratch buffers */
+    struct buffer_places *places;  /* of the scratch buffers */
     struct bindings parameters;
     uint64_t refills;    /* data_store.refills when its variables were filled */
     unsigned resets;     /* device_variant_reset() was called so often */
@@ -44,16 +44,15 @@ int device_variant_prepare(struct device_variant *variant, struct device_problem
                            size_t place, bool *moved, struct error *error);
 
 /*
- * Loads a variant that has its parameters and data from its compilation, which it takes over with the
- * `module` that the cubin is loaded as (NULL: it is not loaded yet): evaluates its launch plan with the
- * driver's register counts and occupancy, and makes its scratch buffers. If the variant can run, returns 0 with *outcome set to OUTCOME_MEASURED. If it cannot,
- * returns 0 with *outcome set to its failure (OUTCOME_LOAD_ERROR, OUTCOME_NOT_RESIDENT or
+ * Loads a variant that has its parameters and data from its compilation, which it takes over: evaluates
+ * its launch plan with the driver's register counts and occupancy, and makes its scratch buffers. If the
+ * variant can run, returns 0 with *outcome set to OUTCOME_MEASURED. If it cannot, returns 0 with *outcome set to its failure (OUTCOME_LOAD_ERROR, OUTCOME_NOT_RESIDENT or
  * OUTCOME_LAUNCH_ERROR) and the reason in `error`. Returns ERROR_CONFIG if an expression of the
  * template fails or its arguments do not match the kernel's, or ERROR_DEVICE if the driver fails.
  * Call device_variant_unload() in any case.
  */
 int device_variant_load(struct device_variant *variant, struct device_problem *problem,
-                        struct compilation *compilation, CUmodule module, enum outcome *outcome,
+                        struct compilation *compilation, enum outcome *outcome,
                         struct error *error);
 void device_variant_unload(struct device_variant *variant, struct device_problem *problem);
 
@@ -66,7 +65,7 @@ int device_variant_choose_copy(struct device_variant *variant, struct device_pro
                                size_t number, struct error *error);
 
 /* Queues the copies from the variables of the current copy of the code to the problem's buffers; see
- * device_symbols.h. */
+ * device_code.h. */
 int device_variant_pull(const struct device_variant *variant, struct device_problem *problem,
                         struct error *error);
 

@@ -9,10 +9,9 @@
 #include "base/error.h"
 
 /*
- * Greets, then serves a GPU until the channel ends. `which` is its number among those that the driver
- * shows; or its UUID, if one is all that the driver is to show: initialising others takes time. With
- * "-1", lists all GPUs and returns. Returns 0, or an error that has been sent as well: ERROR_DEVICE if
- * there is no such GPU, or the driver does not find it by its UUID.
+ * Greets, then serves a GPU until the channel ends. `which` is its number among those that the user
+ * shows (CUDA_VISIBLE_DEVICES), or its UUID. With "-1", lists all GPUs and returns. Returns 0, or an error
+ * that has been sent as well: ERROR_DEVICE if there is no such GPU.
  */
 int device_worker_run(struct channel *channel, const char *which, struct error *error);
 

@@ -121,8 +121,6 @@ static void report_reading(struct gpu_monitor *monitor, json_t *message)
 {
     const struct nvml_reading *latest = &monitor->latest;
     (void)json_object_set_new(message, "sm_clock_mhz", json_integer(latest->sm_clock_mhz));
-    (void)json_object_set_new(message, "temperature_c", json_integer(latest->temperature_c));
-    (void)json_object_set_new(message, "power_w", json_real(latest->power_w));
     (void)json_object_set_new(message, "other_processes",
                               json_integer((json_int_t)monitor->other_processes));
     monitor->fresh = false;
@@ -132,12 +130,8 @@ void gpu_monitor_report(struct gpu_monitor *monitor, json_t *message)
 {
     if (monitor->fresh)
         report_reading(monitor, message);
-    if (monitor->throttled) {
-        char *reasons = nvml_throttle_text(monitor->latest.reasons);
+    if (monitor->throttled)
         (void)json_object_set_new(message, "throttled", json_true());
-        (void)json_object_set_new(message, "reasons", json_string(reasons));
-        free(reasons);
-    }
     if (atomic_load(&monitor->state) == GPU_MONITOR_FAILED) {
         (void)json_object_set_new(message, "monitor_error", json_string(monitor->error.message));
         atomic_store(&monitor->state, GPU_MONITOR_FAILED_REPORTED);

@@ -47,8 +47,7 @@ void gpu_monitor_read(struct gpu_monitor *monitor, int64_t begin_ns);
 
 /*
  * Adds what gpu_monitor_read() found to the message with the samples: if the GPU was throttled,
- * "throttled" and "reasons"; if there is a new reading, "sm_clock_mhz", "temperature_c", "power_w"
- * and "other_processes"; and once, if NVML could not be opened, the reason as "monitor_error".
+ * "throttled"; if there is a new reading, "sm_clock_mhz" and "other_processes"; and once, if NVML could not be opened, the reason as "monitor_error".
  */
 void gpu_monitor_report(struct gpu_monitor *monitor, json_t *message);
 

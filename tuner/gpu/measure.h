@@ -26,7 +26,9 @@
 #include "base/error.h"
 #include "gpu/batch.h"
 #include "gpu/device_problem.h"
+#include "gpu/device_variant.h"
 
+#include <jansson.h>
 #include <stddef.h>
 
 /*
@@ -36,18 +38,10 @@
  */
 enum { MEASURE_IN_FLIGHT = 4 };
 
-/* What to do while the GPU is busy. */
-struct meanwhile {
-    void (*act)(void *user);
-    void *user;
-};
-
 struct measure {
     CUevent begin[MEASURE_IN_FLIGHT], end[MEASURE_IN_FLIGHT];
-    uint64_t hold_ns;                  /* delay in front of each sample */
-    uint64_t late_samples;             /* discarded because the host was too slow */
-    bool late_run;                     /* of measure_queue_run() */
-    const struct meanwhile *meanwhile; /* while samples are taken, so without the driver; or NULL */
+    uint64_t hold_ns; /* delay in front of each sample */
+    bool late_run;    /* of measure_queue_run() */
 };
 
 /* Queues a read of twice the size of the L2 if the problem is measured cold. */
@@ -65,20 +59,37 @@ int measure_queue_run(struct measure *measure, struct device_problem *problem,
 int measure_take_run(struct measure *measure, struct device_context *device, double *ns,
                      struct error *error);
 
-/*
- * Takes `count` samples of `variant` (NULL: of an empty kernel), in nanoseconds. Returns 0 or the
- * driver's error.
- */
+/* Takes `count` single samples of `variant` (NULL: of an empty kernel), in nanoseconds. Returns 0 or the
+ * driver's error. */
 int measure_samples(struct measure *measure, struct device_problem *problem,
                     struct device_variant *variant, size_t count, double *samples_ns,
                     struct error *error);
 
-/*
- * The same with batches of `variant` (NULL: of an empty kernel): each sample is the time of a batch
- * divided by its number of runs. The L2 is flushed once before each batch, which is enough (see batch.h).
- */
-int measure_batches(struct measure *measure, const struct batches *batches,
-                    const struct batch *batch, struct device_variant *variant, size_t count,
-                    double *samples_ns, struct error *error);
+/* --- samples as a request asks for them --- */
+
+enum { EMPTY_SAMPLES = 15 }; /* of an empty kernel */
+
+struct sampling {
+    struct measure measure;
+    struct batches batches; /* of the open problem's variants */
+    double empty_batch_ns;  /* one run of an empty kernel in a batch; 0: not measured yet */
+};
+
+struct samples {
+    double *ns; /* allocated for as many as the request asks for */
+    size_t count;
+    int runs;         /* each sample is the mean of this many: 1 or BATCH_RUNS */
+    double single_ns; /* median of single samples; 0: none were taken */
+};
+
+/* Takes `count` samples, as `batched`, `enough_ns` and `short_ns` of the request say (FORMATS.md).
+ * Returns 0, or the error of measuring. */
+int measure_take(struct sampling *sampling, struct device_problem *problem, const json_t *request,
+                 struct device_variant *variant, size_t count, struct samples *samples,
+                 struct error *error);
+
+/* The times as an array; the samples as an object with the keys of FORMATS.md. Both are new. */
+json_t *times_to_json(const double *times_ns, size_t count);
+json_t *samples_to_json(const struct samples *samples, double empty_batch_ns);
 
 #endif

@@ -1,13 +1,15 @@
 /*
- * A loaded cubin: looks up its functions, answers a launch plan's questions about them, and
+ * A loaded cubin: looks up its functions and variables, answers a launch plan's questions about them, and
  * launches them. Shared by the device worker and libtuned_kernel.
  */
 #ifndef AUTOTUNE_MODULE_H
 #define AUTOTUNE_MODULE_H
 
+#include "base/error.h"
 #include "compile/compilation.h"
-#include "gpu/device_context.h"
+#include "gpu/driver.h"
 #include "template/launch_plan.h"
+#include "template/tensor_map.h"
 
 struct module {
     struct device_context *device;
@@ -44,7 +46,17 @@ int module_prepare(struct device_context *device, CUfunction function, const str
 CUresult module_launch(const struct driver *driver, const struct step *step, CUfunction function,
                        CUstream stream, void **arguments);
 
-/* The name of the driver call that module_launch() makes, for messages. */
-const char *module_launch_call(const struct step *step);
+/* The same on the device's stream. Returns 0, or ERROR_DEVICE with the driver's call. */
+int module_queue(struct device_context *device, const struct step *step, CUfunction function,
+                 void **arguments, struct error *error);
+
+/*
+ * Encodes `map` over the buffer of `bytes` at `address` into `argument`, which has the size of a
+ * CUtensorMap and needs no alignment. Returns 0, ERROR_CONFIG if the buffer is too short, or
+ * ERROR_DEVICE if the driver refuses, for example an address that is not a multiple of 16.
+ */
+int module_encode_tensor_map(struct device_context *device, const struct tensor_map *map,
+                             CUdeviceptr address, uint64_t bytes, void *argument,
+                             struct error *error);
 
 #endif

@@ -92,12 +92,6 @@ void nvml_read(const struct nvml *nvml, struct nvml_reading *reading)
     if (nvml->nvmlDeviceGetClockInfo != NULL &&
         nvml->nvmlDeviceGetClockInfo(device, NVML_CLOCK_SM, &number) == NVML_SUCCESS)
         reading->sm_clock_mhz = number;
-    if (nvml->nvmlDeviceGetTemperature != NULL &&
-        nvml->nvmlDeviceGetTemperature(device, NVML_TEMPERATURE_GPU, &number) == NVML_SUCCESS)
-        reading->temperature_c = number;
-    if (nvml->nvmlDeviceGetPowerUsage != NULL &&
-        nvml->nvmlDeviceGetPowerUsage(device, &number) == NVML_SUCCESS)
-        reading->power_w = number / 1000.0;
     int (*get_reasons)(nvml_handle, unsigned long long *) =
         nvml->nvmlDeviceGetCurrentClocksEventReasons != NULL
             ? nvml->nvmlDeviceGetCurrentClocksEventReasons
@@ -106,38 +100,14 @@ void nvml_read(const struct nvml *nvml, struct nvml_reading *reading)
         reading->reasons = reasons;
 }
 
-static const struct {
-    const char *name;
-    unsigned long long bit;
-    bool lowers;
-} reasons_known[] = {
-#define X(name, bit, lowers) {#name, bit, lowers},
-    NVML_REASONS(X)
-#undef X
-};
-
-enum { REASON_COUNT = sizeof reasons_known / sizeof *reasons_known };
-
 bool nvml_throttled(unsigned long long reasons)
 {
-    for (size_t i = 0; i < REASON_COUNT; i++)
-        if (reasons_known[i].lowers && (reasons & reasons_known[i].bit) != 0)
-            return true;
-    return false;
-}
-
-char *nvml_throttle_text(unsigned long long reasons)
-{
-    char *text = alloc_string("");
-    for (size_t i = 0; i < REASON_COUNT; i++) {
-        if (!reasons_known[i].lowers || (reasons & reasons_known[i].bit) == 0)
-            continue;
-        char *longer =
-            alloc_format("%s%s%s", text, text[0] != '\0' ? ", " : "", reasons_known[i].name);
-        free(text);
-        text = longer;
-    }
-    return text;
+    const unsigned long long lowering = 0
+#define X(name, bit, lowers) | ((lowers) ? (bit) : 0)
+        NVML_REASONS(X)
+#undef X
+        ;
+    return (reasons & lowering) != 0;
 }
 
 unsigned *nvml_processes(const struct nvml *nvml, size_t *count)

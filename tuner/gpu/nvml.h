@@ -28,7 +28,6 @@ enum {
     NVML_ERROR_NOT_FOUND = 6,
     NVML_ERROR_INSUFFICIENT_SIZE = 7,
     NVML_CLOCK_SM = 1,
-    NVML_TEMPERATURE_GPU = 0,
 };
 
 /* X(name, result, arguments, 1 if required) */
@@ -39,8 +38,6 @@ enum {
     X(nvmlSystemGetDriverVersion, int, (char *version, unsigned bytes), 0)                         \
     X(nvmlDeviceGetHandleByUUID, int, (const char *uuid, nvml_handle *device), 1)                  \
     X(nvmlDeviceGetClockInfo, int, (nvml_handle device, int clock, unsigned *mhz), 0)              \
-    X(nvmlDeviceGetTemperature, int, (nvml_handle device, int sensor, unsigned *celsius), 0)       \
-    X(nvmlDeviceGetPowerUsage, int, (nvml_handle device, unsigned *milliwatts), 0)                 \
     X(nvmlDeviceGetCurrentClocksEventReasons, int,                                                 \
       (nvml_handle device, unsigned long long *reasons), 0)                                        \
     X(nvmlDeviceGetCurrentClocksThrottleReasons, int, /* its name in drivers before 535 */         \
@@ -89,8 +86,6 @@ bool nvml_driver_version(char *version, size_t bytes);
 /* What NVML reports at one moment; 0 for a value that this GPU or driver does not report. */
 struct nvml_reading {
     unsigned sm_clock_mhz;
-    unsigned temperature_c;
-    double power_w;
     unsigned long long reasons; /* bits of enum nvml_reason, and unknown ones */
 };
 
@@ -99,9 +94,6 @@ void nvml_read(const struct nvml *nvml, struct nvml_reading *reading);
 
 /* True if one of the reasons lowers the clocks because of power, heat or the hardware. */
 bool nvml_throttled(unsigned long long reasons);
-
-/* The names of those reasons, for example "power_cap, thermal_slowdown". Free the string. */
-char *nvml_throttle_text(unsigned long long reasons);
 
 /* The pids of all processes with a compute context on the GPU, ours included; free the array. Empty
  * if NVML does not list them. In a container they may be the host's pids. */

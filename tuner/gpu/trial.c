@@ -67,16 +67,16 @@ int trial_prepare(struct device_session *session, struct device_variant *variant
 int trial_load(struct device_session *session, struct device_variant *variant, const char *path,
                struct answer *answer, struct error *error)
 {
-    struct loaded_code code = ahead_take(&session->ahead);
-    int status =
-        code.compilation.cubin == NULL ? cubin_cache_require(path, &code.compilation, error) : 0;
+    struct compilation compilation = {0};
+    int status = cubin_cache_require(path, &compilation, error);
     if (status == ERROR_RECORD) {
         answer->unreadable = true;
         answer->outcome = OUTCOME_LOAD_ERROR;
         return 0;
     }
-    status = device_variant_load(variant, &session->problem, &code.compilation, code.module,
-                                 &answer->outcome, error);
+    if (status == 0)
+        status =
+            device_variant_load(variant, &session->problem, &compilation, &answer->outcome, error);
     status = answer_driver_error(answer, session, status, OUTCOME_LOAD_ERROR);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = describe_variant(session, variant, &answer->reply, error);
@@ -103,20 +103,17 @@ static int conclude(struct device_session *session, const struct verify *verify,
     return status;
 }
 
-static struct verify begin_verify(struct device_session *session, struct device_variant *variant,
-                                  const struct meanwhile *meanwhile)
+static struct verify begin_verify(struct device_session *session, struct device_variant *variant)
 {
-    return (struct verify){.problem = &session->problem,
-                           .variant = variant,
-                           .batches = &session->sampling.batches,
-                           .meanwhile = meanwhile};
+    return (struct verify){
+        .problem = &session->problem, .variant = variant, .batches = &session->sampling.batches};
 }
 
 int trial_verify(struct device_session *session, struct device_variant *variant,
-                 struct measure *measure, bool everything, const struct meanwhile *meanwhile,
-                 struct answer *answer, struct error *error)
+                 struct measure *measure, bool everything, struct answer *answer,
+                 struct error *error)
 {
-    struct verify verify = begin_verify(session, variant, meanwhile);
+    struct verify verify = begin_verify(session, variant);
     int status = verify_run(&verify, measure, everything, error);
     const char *when = session->problem.store.data_set > 0 ? "with other random numbers, " : "";
     return conclude(session, &verify, when, status, answer, error);
@@ -140,16 +137,10 @@ static int verify_batch(struct device_session *session, struct verify *verify, b
 int trial_check(struct device_session *session, struct device_variant *variant, bool batched,
                 bool everything, struct answer *answer, struct error *error)
 {
-    struct verify verify = begin_verify(session, variant, NULL);
+    struct verify verify = begin_verify(session, variant);
     int status = batched ? verify_batch(session, &verify, everything, error)
                          : verify_last(&verify, everything, error);
     return conclude(session, &verify, "right at first, but in a timed run ", status, answer, error);
-}
-
-static void read_ahead(void *user)
-{
-    struct device_session *session = user;
-    ahead_read(&session->ahead, session->channel);
 }
 
 /* Takes `count` more samples. */
@@ -158,11 +149,8 @@ static int take_part(struct device_session *session, const json_t *request,
                      struct error *error)
 {
     struct samples part = {.ns = samples->ns + samples->count};
-    const struct meanwhile meanwhile = {read_ahead, session};
-    session->sampling.measure.meanwhile = &meanwhile;
     int status =
-        sampling_take(&session->sampling, &session->problem, request, variant, count, &part, error);
-    session->sampling.measure.meanwhile = NULL;
+        measure_take(&session->sampling, &session->problem, request, variant, count, &part, error);
     samples->count += part.count;
     samples->runs = part.runs;
     samples->single_ns = part.single_ns;
@@ -211,17 +199,6 @@ int trial_measure(struct device_session *session, const json_t *request,
     return status;
 }
 
-/* Variables that stand for buffers may be large: two variants' at once may not fit. */
-static void load_ahead(void *user)
-{
-    struct device_session *session = user;
-    const struct template *template = &session->problem.template;
-    for (size_t i = 0; i < template->buffer_count; i++)
-        if (template->buffers[i].symbol != NULL)
-            return;
-    ahead_load(&session->ahead, &session->device, session->channel);
-}
-
 /* Runs once and verifies. If that run took longer than the request's `hopeless_ns`, `*reply` becomes
  * a new object with its time, and no samples need to be taken. */
 static int verify_first(struct device_session *session, const json_t *request,
@@ -230,10 +207,9 @@ static int verify_first(struct device_session *session, const json_t *request,
 {
     double hopeless_ns = json_number_value(json_object_get(request, "hopeless_ns"));
     struct measure *measure = hopeless_ns > 0 ? &session->sampling.measure : NULL;
-    const struct meanwhile meanwhile = {load_ahead, session};
     double ns;
     int64_t start = clock_ns();
-    int status = trial_verify(session, variant, measure, false, &meanwhile, answer, error);
+    int status = trial_verify(session, variant, measure, false, answer, error);
     if (status != 0 || answer->outcome != OUTCOME_MEASURED || measure == NULL)
         return status;
     status = answer_driver_error(answer, session,

@@ -16,7 +16,6 @@
 #define AUTOTUNE_TRIAL_H
 
 #include "base/error.h"
-#include "gpu/answer.h"
 #include "gpu/device_session.h"
 #include "gpu/device_variant.h"
 #include "gpu/verify.h"
@@ -32,20 +31,19 @@
 int trial_prepare(struct device_session *session, struct device_variant *variant, size_t place,
                   bool checks, struct answer *answer, struct error *error);
 
-/* Loads the cubin `path`, unless that was done ahead. If the variant can run, answer->reply becomes
+/* Loads the cubin `path`. If the variant can run, answer->reply becomes
  * "loaded". Unload the variant in any case, unless the context is lost. */
 int trial_load(struct device_session *session, struct device_variant *variant, const char *path,
                struct answer *answer, struct error *error);
 
 /* Runs the variant once, between the events of measure_queue_run() unless `measure` is NULL, and checks
- * the result (verify.h). Calls `meanwhile` (NULL: there is none) while the GPU is busy. If something was
- * written that may not be, sets session->damaged. */
+ * the result (verify.h). If something was written that may not be, sets session->damaged. */
 int trial_verify(struct device_session *session, struct device_variant *variant,
-                 struct measure *measure, bool everything, const struct meanwhile *meanwhile,
-                 struct answer *answer, struct error *error);
+                 struct measure *measure, bool everything, struct answer *answer,
+                 struct error *error);
 
 /*
- * Takes the samples that the request asks for (sampling.h), and checks two consecutive ones behind
+ * Takes the samples that the request asks for (measure.h), and checks two consecutive ones behind
  * `check_after` of them (0: none). On success `*reply` becomes a new object with the samples, and
  * `*batched` says whether they are of batches. Returns ERROR_WORKER for an invalid number of samples.
  */

@@ -1,10 +1,215 @@
 #include "gpu/verify.h"
 
-#include "gpu/device_element.h"
-#include "gpu/findings.h"
-
 #include <inttypes.h>
 #include <stdio.h>
+
+/* --- findings --- */
+
+/*
+ * What the checks find stands in slots of 64 bits that the checking kernels write and the host reads, SLOTS
+ * of each thing that is checked. Of an expectation these are {mismatches, ~first, unwritten} of a comparison,
+ * or sums (device_buffer.h), and the fingerprint of the expected result; of a buffer, the number of damaged
+ * guard bytes, and the fingerprints of what no variant may change, itself or its initial contents, and of
+ * the copies that batches work on; of a verifier, the sums of its buffer and what it counted; and the sums
+ * of the memory for scratch buffers that is not in use. A variant cannot know where the slots are, and they
+ * are cleared after its run.
+ */
+enum { FOUND_MISMATCHES, FOUND_FIRST_INVERTED, FOUND_UNWRITTEN };
+enum { FOUND_EXPECTED = SUMS };
+enum { FOUND_DAMAGED, FOUND_CONSTANT, FOUND_COPIES };
+enum { FOUND_WRONG = SUMS };
+enum { SLOTS = SUMS + 1 };
+
+enum checked { CHECKED_EXPECTATION, CHECKED_BUFFER, CHECKED_VERIFIER, CHECKED_ARENA, CHECKED_END };
+
+static size_t slot_of(const struct device_problem *problem, enum checked checked, size_t index)
+{
+    const struct template *template = &problem->template;
+    const size_t counts[] = {template->expectation_count, template->buffer_count,
+                             template->verifier_count, 1};
+    for (size_t i = 0; i < checked; i++)
+        index += counts[i];
+    return SLOTS * index;
+}
+
+static size_t all_bytes(const struct device_problem *problem)
+{
+    return slot_of(problem, CHECKED_END, 0) * sizeof(uint64_t);
+}
+
+/* As last fetched. */
+static const uint64_t *found_of(const struct device_problem *problem, enum checked checked,
+                                size_t index)
+{
+    return &problem->slot_values[slot_of(problem, checked, index)];
+}
+
+static CUdeviceptr pointer_to(const struct device_problem *problem, enum checked checked,
+                              size_t index, size_t slot)
+{
+    return problem->slots + (slot_of(problem, checked, index) + slot) * sizeof(uint64_t);
+}
+
+int verify_prepare(struct device_problem *problem, struct error *error)
+{
+    void *values = NULL;
+    int status = CUDA(problem->device, cuMemAllocHost, &values, all_bytes(problem));
+    problem->slot_values = values;
+    return status != 0 ? status
+                       : CUDA(problem->device, cuMemAlloc, &problem->slots, all_bytes(problem));
+}
+
+static int clear(struct device_problem *problem, struct error *error)
+{
+    return CUDA(problem->device, cuMemsetD8Async, problem->slots, 0, all_bytes(problem),
+                problem->device->stream);
+}
+
+/* Waits for the checks that were queued. */
+static int fetch(struct device_problem *problem, struct error *error)
+{
+    int status = CUDA(problem->device, cuMemcpyDtoHAsync, problem->slot_values, problem->slots,
+                      all_bytes(problem), problem->device->stream);
+    return status != 0 ? status : device_synchronise(problem->device, error);
+}
+
+/* --- queueing the checks --- */
+
+static int read_tolerance(const struct device_problem *problem,
+                          const struct device_variant *variant, const struct expression *tolerance,
+                          double *value, struct error *error)
+{
+    const struct scope outer = {&problem->fixed, NULL};
+    const struct scope scope = {&variant->parameters, &outer};
+    return tolerance != NULL ? expression_real(tolerance, &scope, value, error) : 0;
+}
+
+/* Compares the elements of an expectation from `first` on. */
+static int compare(struct device_problem *problem, const struct device_variant *variant,
+                   size_t index, uint64_t first, struct error *error)
+{
+    const struct expectation *expectation = &problem->template.expectations[index];
+    const struct device_buffer *out = &variant->data.buffers[expectation->buffer];
+    const struct device_buffer *reference = &variant->data.expected[index].buffer;
+    double absolute = 0;
+    double relative = 0;
+    int status = read_tolerance(problem, variant, expectation->absolute, &absolute, error);
+    if (status == 0)
+        status = read_tolerance(problem, variant, expectation->relative, &relative, error);
+    if (status != 0)
+        return status;
+    CUdeviceptr out_data = out->data + first * element_bytes(out->type);
+    CUdeviceptr reference_data = reference->data + first * element_bytes(reference->type);
+    CUdeviceptr result = pointer_to(problem, CHECKED_EXPECTATION, index, 0);
+    int type = (int)out->type;
+    int reference_type = (int)reference->type;
+    int exact = expectation->compare == COMPARE_EXACT;
+    int nan_equal = expectation->nan_equal;
+    int poison = device_variant_poison(variant, expectation->buffer, out->type);
+    int reference_poison = element_poison(reference->type);
+    unsigned long long count = out->length - first;
+    void *arguments[] = {&out_data,  &type,   &reference_data,   &reference_type,
+                         &count,     &exact,  &absolute,         &relative,
+                         &nan_equal, &poison, &reference_poison, &result};
+    return device_launch_support(problem->device, SUPPORT_compare, count, arguments, error);
+}
+
+static int queue_expectation(struct device_problem *problem, const struct device_variant *variant,
+                             size_t index, struct error *error)
+{
+    const struct expectation *expectation = &problem->template.expectations[index];
+    if (expectation->compare == COMPARE_NONE)
+        return 0;
+    return expectation->compare == COMPARE_UNORDERED
+               ? device_buffer_sums(problem->device, &variant->data.buffers[expectation->buffer],
+                                    element_poison(variant->data.buffers[expectation->buffer].type),
+                                    pointer_to(problem, CHECKED_EXPECTATION, index, 0), error)
+               : compare(problem, variant, index, 0, error);
+}
+
+/* The last run's outputs, and the guards. */
+static int queue_results(struct device_problem *problem, const struct device_variant *variant,
+                         struct error *error)
+{
+    struct guard_checks guards = {0};
+    int status = clear(problem, error);
+    if (status == 0)
+        status = device_variant_pull(variant, problem, error);
+    for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
+        status = queue_expectation(problem, variant, i, error);
+    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++) {
+        bool scratch = problem->template.buffers[i].access == ACCESS_SCRATCH;
+        status = device_buffer_check_guards(
+            problem->device, scratch ? &variant->scratch[i] : &variant->data.buffers[i],
+            pointer_to(problem, CHECKED_BUFFER, i, FOUND_DAMAGED), &guards, error);
+    }
+    return status != 0 ? status : device_buffer_end_guards(problem->device, &guards, error);
+}
+
+/* Of a read buffer itself, of the initial contents of a read_write one, and of their copies. */
+static int queue_buffer(struct device_problem *problem, const struct device_variant *variant,
+                        const struct batches *batches, size_t index, struct error *error)
+{
+    enum buffer_access access = problem->template.buffers[index].access;
+    const struct device_buffer *constant =
+        access == ACCESS_READ ? &variant->data.buffers[index] : &variant->data.pristine[index];
+    const struct device_buffer *copies =
+        batches != NULL ? batches_constant(batches, index, NULL) : NULL;
+    int status = 0;
+    if (constant->base != 0)
+        status = device_buffer_fingerprint(
+            problem->device, constant, pointer_to(problem, CHECKED_BUFFER, index, FOUND_CONSTANT),
+            error);
+    if (status == 0 && copies != NULL)
+        status = device_buffer_fingerprint(problem->device, copies,
+                                           pointer_to(problem, CHECKED_BUFFER, index, FOUND_COPIES),
+                                           error);
+    return status;
+}
+
+/* What no variant may change. */
+static int queue_constants(struct device_problem *problem, const struct device_variant *variant,
+                           const struct batches *batches, struct error *error)
+{
+    const struct device_buffer rest = device_arena_rest(&problem->arena);
+    int status = 0;
+    if (rest.base != 0)
+        status = device_buffer_sums(problem->device, &rest, element_poison(rest.type),
+                                    pointer_to(problem, CHECKED_ARENA, 0, 0), error);
+    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
+        status = queue_buffer(problem, variant, batches, i, error);
+    for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
+        status = device_buffer_fingerprint(
+            problem->device, &variant->data.expected[i].buffer,
+            pointer_to(problem, CHECKED_EXPECTATION, i, FOUND_EXPECTED), error);
+    return status;
+}
+
+static int run_verifier(struct device_problem *problem, struct device_variant *variant,
+                        size_t index, struct error *error)
+{
+    const struct verifier *verifier = &problem->template.verifiers[index];
+    const struct scope outer = {&problem->fixed, NULL};
+    const struct scope scope = {&variant->parameters, &outer};
+    CUdeviceptr sums = pointer_to(problem, CHECKED_VERIFIER, index, 0);
+    struct device_buffer wrong = {.data = sums + FOUND_WRONG * sizeof(uint64_t),
+                                  .type = ELEMENT_UINT64,
+                                  .length = 1,
+                                  .bytes = sizeof(uint64_t)};
+    struct helper_run run = {.launch = &verifier->launch,
+                             .what = "verifier",
+                             .elements = variant->data.buffers[verifier->buffer].length,
+                             .buffers = variant->data.buffers,
+                             .wrong = &wrong};
+    if (verifier->expectation < problem->template.expectation_count)
+        run.reference = &variant->data.expected[verifier->expectation].buffer;
+    int status =
+        device_buffer_sums(problem->device, &variant->data.buffers[verifier->buffer],
+                           device_variant_poison(variant, verifier->buffer,
+                                                 variant->data.buffers[verifier->buffer].type),
+                           sums, error);
+    return status != 0 ? status : helper_code_run(&problem->helpers, &run, &scope, error);
+}
 
 /* --- judging what was found --- */
 
@@ -13,16 +218,16 @@ static bool judge_comparison(struct device_problem *problem, const struct device
 {
     const struct expectation *expectation = &problem->template.expectations[index];
     const struct device_buffer *out = &variant->data.buffers[expectation->buffer];
-    const uint64_t *found = findings_of_expectation(problem, index);
+    const uint64_t *found = found_of(problem, CHECKED_EXPECTATION, index);
     const char *name = problem->template.buffers[expectation->buffer].name;
     char actual[ELEMENT_TEXT_BYTES];
     char expected[ELEMENT_TEXT_BYTES];
     if (found[FOUND_MISMATCHES] == 0)
         return true;
     uint64_t first = ~found[FOUND_FIRST_INVERTED];
-    device_element_text(problem->device, out, first, out->type, actual);
-    device_element_text(problem->device, &variant->data.expected[index], first, out->type,
-                        expected);
+    device_buffer_element_text(problem->device, out, first, out->type, actual);
+    device_buffer_element_text(problem->device, &variant->data.expected[index].buffer, first,
+                               out->type, expected);
     (void)snprintf(reason, VERIFY_REASON_BYTES,
                    "%s[%" PRIu64 "] is %s, expected %s; %" PRIu64 " of %" PRIu64
                    " elements differ, %" PRIu64 " were not written",
@@ -36,8 +241,8 @@ static bool judge_unordered(const struct device_problem *problem,
                             char reason[VERIFY_REASON_BYTES])
 {
     const struct expectation *expectation = &problem->template.expectations[index];
-    const uint64_t *found = findings_of_expectation(problem, index);
-    const uint64_t *expected = variant->data.expected_sums[index];
+    const uint64_t *found = found_of(problem, CHECKED_EXPECTATION, index);
+    const uint64_t *expected = variant->data.expected[index].sums;
     const struct device_buffer *out = &variant->data.buffers[expectation->buffer];
     const char *name = problem->template.buffers[expectation->buffer].name;
     uint64_t length = out->length;
@@ -61,7 +266,7 @@ static bool judge_unordered(const struct device_problem *problem,
 static bool judge_guards(const struct device_problem *problem, size_t index,
                          char reason[VERIFY_REASON_BYTES])
 {
-    const uint64_t *found = findings_of_buffer(problem, index);
+    const uint64_t *found = found_of(problem, CHECKED_BUFFER, index);
     if (found[FOUND_DAMAGED] == 0)
         return true;
     (void)snprintf(reason, VERIFY_REASON_BYTES,
@@ -74,7 +279,7 @@ static bool judge_guards(const struct device_problem *problem, size_t index,
 static bool judge_constant(const struct verify *verify, size_t index,
                            char reason[VERIFY_REASON_BYTES])
 {
-    const uint64_t *found = findings_of_buffer(verify->problem, index);
+    const uint64_t *found = found_of(verify->problem, CHECKED_BUFFER, index);
     const struct buffer *buffer = &verify->problem->template.buffers[index];
     uint64_t copies = 0;
     bool changed = found[FOUND_CONSTANT] != verify->variant->data.fingerprints[index];
@@ -95,8 +300,8 @@ static bool judge_expected(const struct verify *verify, size_t index,
                            char reason[VERIFY_REASON_BYTES])
 {
     const struct template *template = &verify->problem->template;
-    if (findings_of_expectation(verify->problem, index)[FOUND_EXPECTED] ==
-        verify->variant->data.expected_fingerprints[index])
+    if (found_of(verify->problem, CHECKED_EXPECTATION, index)[FOUND_EXPECTED] ==
+        verify->variant->data.expected[index].fingerprint)
         return true;
     (void)snprintf(reason, VERIFY_REASON_BYTES,
                    "the expected result of '%s' was changed, far outside all buffers",
@@ -108,7 +313,7 @@ static bool judge_expected(const struct verify *verify, size_t index,
 static bool judge_arena(const struct verify *verify, char reason[VERIFY_REASON_BYTES])
 {
     const struct device_buffer rest = device_arena_rest(&verify->problem->arena);
-    if (rest.base == 0 || findings_of_arena(verify->problem)[SUM_POISONED] == rest.length)
+    if (rest.base == 0 || found_of(verify->problem, CHECKED_ARENA, 0)[SUM_POISONED] == rest.length)
         return true;
     (void)snprintf(reason, VERIFY_REASON_BYTES, "memory far outside all buffers was written");
     return false;
@@ -135,7 +340,7 @@ static bool judge_verifier(const struct device_problem *problem,
 {
     const struct verifier *verifier = &problem->template.verifiers[index];
     const struct device_buffer *out = &variant->data.buffers[verifier->buffer];
-    const uint64_t *found = findings_of_verifier(problem, index);
+    const uint64_t *found = found_of(problem, CHECKED_VERIFIER, index);
     bool output = problem->template.buffers[verifier->buffer].access == ACCESS_WRITE &&
                   element_bytes(out->type) >= ELEMENT_POISON_BYTES;
     if (found[FOUND_WRONG] != 0)
@@ -149,50 +354,30 @@ static bool judge_verifier(const struct device_problem *problem,
     return false;
 }
 
-static enum finding judge_verifiers(struct device_problem *problem,
-                                    const struct device_variant *variant,
-                                    char reason[VERIFY_REASON_BYTES])
-{
-    for (size_t i = 0; i < problem->template.verifier_count; i++)
-        if (!judge_verifier(problem, variant, i, reason))
-            return FINDING_WRONG;
-    return FINDING_RIGHT;
-}
-
-static bool judge_expectation(struct device_problem *problem, const struct device_variant *variant,
-                              size_t index, char reason[VERIFY_REASON_BYTES])
-{
-    return problem->template.expectations[index].compare == COMPARE_UNORDERED
-               ? judge_unordered(problem, variant, index, reason)
-               : judge_comparison(problem, variant, index, reason);
-}
-
 static enum finding judge(const struct verify *verify, char reason[VERIFY_REASON_BYTES])
 {
-    for (size_t i = 0; i < verify->problem->template.buffer_count; i++)
-        if (!judge_guards(verify->problem, i, reason))
+    struct device_problem *problem = verify->problem;
+    for (size_t i = 0; i < problem->template.buffer_count; i++)
+        if (!judge_guards(problem, i, reason))
             return FINDING_DAMAGE;
-    for (size_t i = 0; i < verify->problem->template.expectation_count; i++)
-        if (!judge_expectation(verify->problem, verify->variant, i, reason))
+    for (size_t i = 0; i < problem->template.expectation_count; i++)
+        if (!(problem->template.expectations[i].compare == COMPARE_UNORDERED
+                  ? judge_unordered(problem, verify->variant, i, reason)
+                  : judge_comparison(problem, verify->variant, i, reason)))
             return FINDING_WRONG;
     return FINDING_RIGHT;
 }
 
 /* --- running them --- */
 
-int verify_prepare(struct device_problem *problem, struct error *error)
-{
-    return findings_init(problem, error);
-}
-
 /* Where they are not what they were, an output that differs says nothing. */
 static int check_constants(struct verify *verify, struct error *error)
 {
-    int status = findings_clear(verify->problem, error);
+    int status = clear(verify->problem, error);
     if (status == 0)
-        status = findings_queue_constants(verify->problem, verify->variant, verify->batches, error);
+        status = queue_constants(verify->problem, verify->variant, verify->batches, error);
     if (status == 0)
-        status = findings_fetch(verify->problem, error);
+        status = fetch(verify->problem, error);
     if (status == 0 && !judge_constants(verify, verify->reason))
         verify->finding = FINDING_DAMAGE;
     return status;
@@ -217,10 +402,19 @@ static int run_verifiers(struct verify *verify, struct error *error)
 {
     if (verify->finding != FINDING_RIGHT || verify->problem->template.verifier_count == 0)
         return 0;
-    int status = findings_verify(verify->problem, verify->variant, error);
+    struct device_problem *problem = verify->problem;
+    int status = 0;
+    for (size_t i = 0; i < problem->template.verifier_count && status == 0; i++)
+        status = run_verifier(problem, verify->variant, i, error);
+    if (status == 0)
+        status = fetch(problem, error);
     if (status != 0)
         return status;
-    verify->finding = judge_verifiers(verify->problem, verify->variant, verify->reason);
+    for (size_t i = 0; i < problem->template.verifier_count; i++)
+        if (!judge_verifier(problem, verify->variant, i, verify->reason)) {
+            verify->finding = FINDING_WRONG;
+            break;
+        }
     return check_verifiers(verify, error);
 }
 
@@ -228,13 +422,11 @@ int verify_last(struct verify *verify, bool everything, struct error *error)
 {
     struct device_problem *problem = verify->problem;
     everything = everything || problem->template.verifier_count > 0;
-    int status = findings_queue(problem, verify->variant, error);
+    int status = queue_results(problem, verify->variant, error);
     if (status == 0 && everything)
-        status = findings_queue_constants(problem, verify->variant, verify->batches, error);
-    if (status == 0 && verify->meanwhile != NULL)
-        verify->meanwhile->act(verify->meanwhile->user);
+        status = queue_constants(problem, verify->variant, verify->batches, error);
     if (status == 0)
-        status = findings_fetch(problem, error);
+        status = fetch(problem, error);
     if (status != 0)
         return status;
     verify->finding = judge(verify, verify->reason);
@@ -256,4 +448,63 @@ int verify_run(struct verify *verify, struct measure *measure, bool everything, 
         status = measure != NULL ? measure_queue_run(measure, problem, verify->variant, error)
                                  : device_variant_run(verify->variant, problem, error);
     return status != 0 ? status : verify_last(verify, everything, error);
+}
+
+/* --- the elements of a wrong result --- */
+
+static void describe(struct device_problem *problem, const struct device_variant *variant,
+                     size_t expectation, uint64_t index, struct difference *difference)
+{
+    size_t buffer = problem->template.expectations[expectation].buffer;
+    const struct device_buffer *out = &variant->data.buffers[buffer];
+    *difference = (struct difference){.buffer = buffer, .index = index};
+    device_buffer_element_text(problem->device, &variant->data.expected[expectation].buffer, index,
+                               out->type, difference->expected);
+    if (device_buffer_element_is_poison(problem->device, out,
+                                        device_variant_poison(variant, buffer, out->type), index))
+        (void)snprintf(difference->got, sizeof difference->got, "not written");
+    else
+        device_buffer_element_text(problem->device, out, index, out->type, difference->got);
+}
+
+/* The first difference from `*first` on, which moves on behind it; false if there is none. */
+static int next_difference(struct device_problem *problem, const struct device_variant *variant,
+                           size_t expectation, uint64_t *first, bool *found,
+                           struct difference *difference, struct error *error)
+{
+    const struct expectation *expected = &problem->template.expectations[expectation];
+    const uint64_t *slots = found_of(problem, CHECKED_EXPECTATION, expectation);
+    *found = false;
+    if (*first >= variant->data.buffers[expected->buffer].length)
+        return 0;
+    int status = clear(problem, error);
+    if (status == 0)
+        status = compare(problem, variant, expectation, *first, error);
+    if (status == 0)
+        status = fetch(problem, error);
+    if (status != 0 || slots[FOUND_MISMATCHES] == 0)
+        return status;
+    *found = true;
+    describe(problem, variant, expectation, *first + ~slots[FOUND_FIRST_INVERTED], difference);
+    *first = difference->index + 1;
+    return 0;
+}
+
+int verify_differences(struct device_problem *problem, const struct device_variant *variant,
+                       struct difference *differences, size_t most, size_t *count,
+                       struct error *error)
+{
+    int status = 0;
+    *count = 0;
+    for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++) {
+        enum compare_kind compare = problem->template.expectations[i].compare;
+        uint64_t first = 0;
+        bool found = compare == COMPARE_EXACT || compare == COMPARE_CLOSE;
+        while (found && status == 0 && *count < most) {
+            status =
+                next_difference(problem, variant, i, &first, &found, &differences[*count], error);
+            *count += status == 0 && found;
+        }
+    }
+    return status;
 }

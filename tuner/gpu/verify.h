@@ -14,6 +14,7 @@
 #include "gpu/device_problem.h"
 #include "gpu/device_variant.h"
 #include "gpu/measure.h"
+#include "template/element.h"
 
 enum { VERIFY_REASON_BYTES = 256 };
 
@@ -27,13 +28,12 @@ enum finding {
 struct verify {
     struct device_problem *problem;
     struct device_variant *variant;
-    const struct batches *batches;     /* whose copies a check of everything looks at; NULL: none */
-    const struct meanwhile *meanwhile; /* what to do before waiting for the GPU; NULL: nothing */
+    const struct batches *batches; /* whose copies a check of everything looks at; NULL: none */
     enum finding finding;
     char reason[VERIFY_REASON_BYTES]; /* unless it is FINDING_RIGHT */
 };
 
-/* Prepares the verification of this problem's variants: allocates the slots for findings. */
+/* Allocates what the verification of this problem's variants needs; device_problem_close() frees it. */
 int verify_prepare(struct device_problem *problem, struct error *error);
 
 /*
@@ -49,5 +49,20 @@ int verify_run(struct verify *verify, struct measure *measure, bool everything,
  * variant may change; if that is intact, data_store_trust() knows. Returns 0 or ERROR_DEVICE.
  */
 int verify_last(struct verify *verify, bool everything, struct error *error);
+
+/* An element that differs from what is expected. */
+struct difference {
+    size_t buffer; /* index */
+    uint64_t index;
+    char got[ELEMENT_TEXT_BYTES]; /* "not written" for the poison */
+    char expected[ELEMENT_TEXT_BYTES];
+};
+
+/* After a run of the variant whose result is wrong: the first `most` elements that differ, in the
+ * order of the expectations. Unordered comparisons and verifiers list none. Returns 0 or
+ * ERROR_DEVICE. */
+int verify_differences(struct device_problem *problem, const struct device_variant *variant,
+                       struct difference *differences, size_t most, size_t *count,
+                       struct error *error);
 
 #endif

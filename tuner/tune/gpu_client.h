@@ -129,7 +129,8 @@ int gpu_client_verify_closely(struct gpu_client *client, int64_t id,
 /* How samples are to be taken. */
 struct gpu_client_sampling {
     size_t count;
-    size_t copy; /* of the variant's code (device_code.h), and place of its buffers (data_places.h);
+    size_t
+        copy; /* of the variant's code (device_code.h), and place of its buffers (device_buffer.h);
                     any number is one */
     bool batched;
     size_t

@@ -93,7 +93,7 @@ struct verdict {
  * (statistics_centre()).
  *
  * Round i runs in copy i modulo `copies` of a contender's code, each at another address, and with
- * the buffers in another place. Both change the speed (gpu/device_code.h, gpu/data_places.h), and
+ * the buffers in another place. Both change the speed (gpu/device_code.h, gpu/device_buffer.h), and
  * more rounds with the same ones say nothing about that: rounds with the same copies count as one
  * observation, the median of their ratios.
  *

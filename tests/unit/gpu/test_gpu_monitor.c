@@ -37,10 +37,8 @@ static void test_tells_readings_once_it_is_open(void **state)
     gpu_monitor_start(&monitor, UUID);
     json_t *message = read_until_reported(&monitor);
     assert_int_equal(json_integer_value(json_object_get(message, "sm_clock_mhz")), 1755);
-    assert_int_equal(json_integer_value(json_object_get(message, "temperature_c")), 40);
     assert_int_equal(json_integer_value(json_object_get(message, "other_processes")), 1);
     assert_true(json_is_true(json_object_get(message, "throttled")));
-    assert_string_equal(json_string_value(json_object_get(message, "reasons")), "power_cap");
     json_decref(message);
     gpu_monitor_stop(&monitor);
 }

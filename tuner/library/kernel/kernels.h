@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "compile/bundled_cubin.h"
 #include "compile/single_compile.h"
-#include "gpu/device_context.h"
+#include "gpu/driver.h"
 #include "template/launch_plan.h"
 #include "template/template.h"
 

@@ -1,6 +1,5 @@
 #include "loaded.h"
 
-#include "gpu/device_tensor_map.h"
 #include "gpu/module.h"
 
 #include <stdbool.h>
@@ -40,7 +39,7 @@ static int encode(const struct loaded_kernel *kernel, const struct step *step,
 {
     const struct tuned_kernel_buffer *buffer = &kernel->buffers[argument->buffer];
     struct error inner;
-    if (device_tensor_map_encode(&kernel->kernels->device, argument->tensor_map, address,
+    if (module_encode_tensor_map(&kernel->kernels->device, argument->tensor_map, address,
                                  buffer->bytes, map, &inner) == 0)
         return 0;
     return kernels_refuse(error, TUNED_CUDA,

@@ -1,5 +1,5 @@
 /* A buffer that moves is the same buffer elsewhere; the stand-in driver holds the memory. */
-#include "gpu/data_places.h"
+#include "gpu/device_buffer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ struct fixture {
     void *library;
     struct device_context device;
     struct device_buffer buffer;
-    struct data_places places;
+    struct buffer_places places;
     uint64_t left_bytes;
     struct error error;
 };
@@ -50,7 +50,8 @@ static void begin(struct fixture *fixture, const char *standin)
 
 static void end(struct fixture *fixture)
 {
-    data_places_release(&fixture->places, &fixture->device, &fixture->buffer, &fixture->left_bytes);
+    device_buffer_release_places(&fixture->places, &fixture->device, &fixture->buffer,
+                                 &fixture->left_bytes);
     device_buffer_free(&fixture->device, &fixture->buffer);
     driver_close(&fixture->device.driver);
     dlclose(fixture->library);
@@ -65,8 +66,8 @@ static void make(struct fixture *fixture, uint64_t bytes)
 
 static void move(struct fixture *fixture, size_t number)
 {
-    check(fixture, data_places_move(&fixture->places, &fixture->device, &fixture->buffer, number,
-                                    &fixture->left_bytes, &fixture->error));
+    check(fixture, device_buffer_place(&fixture->places, &fixture->device, &fixture->buffer, number,
+                                       &fixture->left_bytes, &fixture->error));
     check(fixture, device_synchronise(&fixture->device, &fixture->error));
 }
 
@@ -110,11 +111,11 @@ static void test_a_number_is_always_the_same_place(void **state)
 {
     (void)state;
     struct fixture fixture;
-    CUdeviceptr bases[DATA_PLACES];
+    CUdeviceptr bases[BUFFER_PLACES];
     begin(&fixture, "");
     make(&fixture, BYTES);
     CUdeviceptr own = fixture.buffer.base;
-    for (size_t i = 0; i < DATA_PLACES; i++) {
+    for (size_t i = 0; i < BUFFER_PLACES; i++) {
         move(&fixture, i);
         bases[i] = fixture.buffer.base;
         for (size_t j = 0; j < i; j++)
@@ -122,8 +123,8 @@ static void test_a_number_is_always_the_same_place(void **state)
     }
     assert_true(bases[0] == own);
     size_t available = free_bytes(&fixture);
-    for (size_t i = DATA_PLACES; i-- > 0;) {
-        move(&fixture, i + DATA_PLACES);
+    for (size_t i = BUFFER_PLACES; i-- > 0;) {
+        move(&fixture, i + BUFFER_PLACES);
         assert_true(fixture.buffer.base == bases[i]);
     }
     assert_int_equal(free_bytes(&fixture), available); /* nothing new was needed */
@@ -144,17 +145,18 @@ static void test_places_take_no_more_than_they_may(void **state)
     assert_int_equal(fixture.left_bytes, 100);
     assert_int_equal(free_bytes(&fixture), available - 2 * (size_t)TOTAL);
     move(&fixture, 9);
-    assert_true(
-        data_places_shrink(&fixture.places, &fixture.device, &fixture.buffer, &fixture.left_bytes));
-    assert_false(
-        data_places_shrink(&fixture.places, &fixture.device, &fixture.buffer, &fixture.left_bytes));
+    assert_true(device_buffer_shrink_places(&fixture.places, &fixture.device, &fixture.buffer,
+                                            &fixture.left_bytes));
+    assert_false(device_buffer_shrink_places(&fixture.places, &fixture.device, &fixture.buffer,
+                                             &fixture.left_bytes));
     assert_int_equal(free_bytes(&fixture), available); /* it was at its first place */
     move(&fixture, 1);
     move(&fixture, 2);
-    (void)data_places_shrink(&fixture.places, &fixture.device, &fixture.buffer,
-                             &fixture.left_bytes);
+    (void)device_buffer_shrink_places(&fixture.places, &fixture.device, &fixture.buffer,
+                                      &fixture.left_bytes);
     assert_int_equal(free_bytes(&fixture), available - (size_t)TOTAL);
-    data_places_release(&fixture.places, &fixture.device, &fixture.buffer, &fixture.left_bytes);
+    device_buffer_release_places(&fixture.places, &fixture.device, &fixture.buffer,
+                                 &fixture.left_bytes);
     assert_int_equal(fixture.left_bytes, 2 * TOTAL + 100);
     assert_int_equal(free_bytes(&fixture), available);
     end(&fixture);
