@@ -2,10 +2,215 @@
 
 #include "base/alloc.h"
 #include "record/record_database.h"
-#include "record/record_variant.h"
 
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- variants --- */
+
+static void put_figures(struct query *query, const struct kernel_stats *figures)
+{
+    enum { FIGURES = 10 };
+    if (!figures->known) {
+        for (int i = 0; i < FIGURES; i++)
+            query_null(query);
+        return;
+    }
+    query_integer(query, figures->registers);
+    query_integer(query, figures->spill_bytes);
+    query_integer(query, figures->stack_bytes);
+    query_integer(query, figures->static_shared_bytes);
+    query_integer(query, figures->dynamic_shared_bytes);
+    query_integer(query, figures->block_threads);
+    query_integer(query, figures->grid_blocks);
+    query_integer(query, figures->blocks_per_sm);
+    query_real(query, figures->occupancy);
+    query_integer(query, figures->limiters);
+}
+
+static void put_summary(struct query *query, const struct summary *time)
+{
+    const double figures[] = {time->median_ns, time->low_ns, time->high_ns, time->minimum_ns,
+                              time->relative_iqr};
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
+        if (time->count > 0)
+            query_real(query, figures[i]);
+        else
+            query_null(query);
+    }
+    query_integer(query, (int64_t)time->count);
+}
+
+/* A limit that was missed, or a time that is known. */
+static void put_if_any(struct query *query, double real)
+{
+    if (real > 0)
+        query_real(query, real);
+    else
+        query_null(query);
+}
+
+static void put_outcome(struct query *query, const struct result *result)
+{
+    query_text(query, outcome_name(result->outcome));
+    query_text(query, result->reason);
+    query_text(query, result->decided_by);
+    put_if_any(query, result->limit_s);
+    if (result->limit_mb > 0)
+        query_integer(query, result->limit_mb);
+    else
+        query_null(query);
+}
+
+/* A JSON array, a new string; NULL: there are none. */
+static char *samples_text(const struct result *result)
+{
+    if (result->sample_count == 0)
+        return NULL;
+    enum { SAMPLE_BYTES = 32 };
+    char *text = alloc_zeroed(result->sample_count, SAMPLE_BYTES);
+    char *end = text;
+    for (size_t i = 0; i < result->sample_count; i++)
+        end += snprintf(end, SAMPLE_BYTES, "%c%.17g", i == 0 ? '[' : ',', result->samples_ns[i]);
+    (void)stpcpy(end, "]");
+    return text;
+}
+
+/* Stores the variant in a new row or, if it has one, in that. */
+static int put_row(struct record *record, int64_t study_id, const struct result *result,
+                   const char *phase, const char *parameters, struct error *error)
+{
+    char *samples = samples_text(result);
+    bool finals = strcmp(phase, "finals") == 0;
+    struct query query = query_begin(record, STATEMENT_PUT_VARIANT);
+    query_integer(&query, study_id);
+    query_text(&query, parameters);
+    put_outcome(&query, result);
+    query_text(&query, phase);
+    query_text(&query, result->gpu);
+    query_text(&query, result->gpu);
+    put_summary(&query, &result->time);
+    query_integer(&query, result->runs);
+    query_real(&query, result->bytes);
+    query_real(&query, result->operations);
+    put_figures(&query, &result->stats);
+    query_integer(&query, result->finalist);
+    query_integer(&query, result->tied);
+    query_text(&query, result->run_hash);
+    put_if_any(&query, result->seen_s);
+    query_integer(&query, 1); /* judged */
+    query_text(&query, finals ? NULL : samples);
+    query_text(&query, finals ? samples : NULL);
+    int status = query_run(&query, NULL, error);
+    free(samples);
+    return status;
+}
+
+/* If the result is of a variant that was not run, an earlier failure stays in its row, with the constraint
+ * that rules it out now. Sets `*kept` to whether there is one. */
+static int keep_failure(struct record *record, int64_t study_id, const struct result *result,
+                        const char *parameters, bool *kept, struct error *error)
+{
+    *kept = false;
+    if (result->outcome == OUTCOME_MEASURED || result->outcome == OUTCOME_DUPLICATE ||
+        result_is_refuted(result))
+        return 0;
+    struct query query = query_begin(record, STATEMENT_KEEP_FAILURE);
+    query_text(&query, result->decided_by);
+    query_integer(&query, study_id);
+    query_text(&query, parameters);
+    int status = query_run(&query, NULL, error);
+    *kept = status == 0 && sqlite3_changes(record->database) > 0;
+    return status;
+}
+
+static int put_variant(struct record *record, int64_t study_id, const struct result *result,
+                       const char *phase, struct error *error)
+{
+    bool kept;
+    char *parameters = bindings_json_text(&result->parameters);
+    int status = keep_failure(record, study_id, result, parameters, &kept, error);
+    if (status == 0 && !kept)
+        status = put_row(record, study_id, result, phase, parameters, error);
+    free(parameters);
+    return status;
+}
+
+/* The samples of the phase that the variant's figures are of. */
+static bool read_samples(const char *text, struct result *result)
+{
+    size_t index;
+    json_t *sample;
+    json_t *array = text != NULL ? json_loads(text, 0, NULL) : NULL;
+    bool good = text == NULL || json_is_array(array);
+    json_array_foreach(array, index, sample)
+    {
+        *ARRAY_APPEND(result->samples_ns, result->sample_count) = json_number_value(sample);
+    }
+    json_decref(array);
+    return good;
+}
+
+static void read_figures(sqlite3_stmt *row, int column, struct kernel_stats *figures)
+{
+    if (sqlite3_column_type(row, column) == SQLITE_NULL)
+        return;
+    figures->known = true;
+    figures->registers = sqlite3_column_int(row, column++);
+    figures->spill_bytes = sqlite3_column_int64(row, column++);
+    figures->stack_bytes = sqlite3_column_int64(row, column++);
+    figures->static_shared_bytes = sqlite3_column_int64(row, column++);
+    figures->dynamic_shared_bytes = sqlite3_column_int64(row, column++);
+    figures->block_threads = sqlite3_column_int(row, column++);
+    figures->grid_blocks = sqlite3_column_int64(row, column++);
+    figures->blocks_per_sm = sqlite3_column_int(row, column++);
+    figures->occupancy = sqlite3_column_double(row, column++);
+    figures->limiters = (unsigned)sqlite3_column_int64(row, column);
+}
+
+static void read_summary(sqlite3_stmt *row, int column, struct summary *time)
+{
+    time->median_ns = sqlite3_column_double(row, column++);
+    time->low_ns = sqlite3_column_double(row, column++);
+    time->high_ns = sqlite3_column_double(row, column++);
+    time->minimum_ns = sqlite3_column_double(row, column++);
+    time->relative_iqr = sqlite3_column_double(row, column++);
+    time->count = (size_t)sqlite3_column_int64(row, column);
+}
+
+static int read_variant(struct record *record, sqlite3_stmt *row, struct result *result,
+                        struct error *error)
+{
+    int64_t id = sqlite3_column_int64(row, 0);
+    if (!bindings_from_text(&result->parameters, row_text(row, 1)))
+        return record_damaged(record, "parameters", id, error);
+    int outcome = outcome_from_name(row_text(row, 2));
+    if (outcome < 0)
+        return record_damaged(record, "outcome", id, error);
+    result->outcome = (enum outcome)outcome;
+    result->reason = alloc_string(row_text(row, 3));
+    read_summary(row, 5, &result->time);
+    result->bytes = sqlite3_column_double(row, 11);
+    result->operations = sqlite3_column_double(row, 12);
+    result->finalist = sqlite3_column_int(row, 13) != 0;
+    result->tied = sqlite3_column_int(row, 14) != 0;
+    result->runs = sqlite3_column_int(row, 15);
+    read_figures(row, 16, &result->stats);
+    result->judged = sqlite3_column_int(row, 26) != 0;
+    result->limit_s = sqlite3_column_double(row, 27);
+    row_string(row, 28, result->run_hash, sizeof result->run_hash);
+    result->seen_s = sqlite3_column_double(row, 29);
+    row_string(row, 30, result->gpu, sizeof result->gpu);
+    result->limit_mb = sqlite3_column_int(row, 31);
+    result->decided_by = alloc_string(row_text(row, 33));
+    return read_samples(row_text(row, 32), result) ? 0
+                                                   : record_damaged(record, "samples", id, error);
+}
+
+/* --- studies --- */
 
 static bool gpu_from_text(struct gpu *gpu, const char *text)
 {
@@ -116,7 +321,7 @@ static void take_origin(struct environment *environment, sqlite3_stmt *row)
     environment->command = alloc_string(row_text(row, 5));
 }
 
-/* Runs a statement that takes an id alone, such as one that puts checksums right. */
+/* Runs a statement that takes an id alone. */
 static int by_id(struct record *record, enum statement name, int64_t id, struct error *error)
 {
     struct query query = query_begin(record, name);
@@ -183,8 +388,6 @@ int record_begin(struct record *record, struct study *study, bool afresh, int64_
         result = add_study(record, study, problem, id, error);
     if (result == 0)
         result = by_id(record, STATEMENT_TAKE_TURN, *id, error);
-    if (result == 0)
-        result = by_id(record, STATEMENT_SEAL_STUDY, *id, error);
     free(problem);
     return record_end(record, result, error);
 }
@@ -197,23 +400,7 @@ int record_refuse(struct record *record, int64_t study_id, const char *reason, s
     struct query query = query_begin(record, STATEMENT_REFUSE);
     query_text(&query, reason);
     query_integer(&query, study_id);
-    result = query_run(&query, NULL, error);
-    if (result == 0)
-        result = by_id(record, STATEMENT_SEAL_STUDY, study_id, error);
-    return record_end(record, result, error);
-}
-
-/* Takes the verdict back; the checksums are the caller's to put right. */
-static int withdraw(struct record *record, int64_t study_id, struct error *error)
-{
-    int result = by_id(record, STATEMENT_REOPEN_STUDY, study_id, error);
-    return result != 0 ? result : by_id(record, STATEMENT_CLEAR_MARKS, study_id, error);
-}
-
-static int seal_all(struct record *record, int64_t study_id, struct error *error)
-{
-    int result = by_id(record, STATEMENT_SEAL_STUDY, study_id, error);
-    return result != 0 ? result : by_id(record, STATEMENT_SEAL_VARIANTS, study_id, error);
+    return record_end(record, query_run(&query, NULL, error), error);
 }
 
 int record_reopen(struct record *record, int64_t study_id, struct error *error)
@@ -221,9 +408,9 @@ int record_reopen(struct record *record, int64_t study_id, struct error *error)
     int result = record_start(record, error);
     if (result != 0)
         return result;
-    result = withdraw(record, study_id, error);
+    result = by_id(record, STATEMENT_REOPEN_STUDY, study_id, error);
     if (result == 0)
-        result = seal_all(record, study_id, error);
+        result = by_id(record, STATEMENT_CLEAR_MARKS, study_id, error);
     return record_end(record, result, error);
 }
 
@@ -323,7 +510,7 @@ static int finish(struct record *record, int64_t study_id, const struct study *s
         result = query_run(&query, NULL, error);
     }
     free(gpus);
-    return result != 0 ? result : seal_all(record, study_id, error);
+    return result;
 }
 
 int record_finish(struct record *record, int64_t study_id, const struct study *study,
@@ -345,12 +532,11 @@ int record_result(struct record *record, int64_t study_id, const struct result *
 int record_results(struct record *record, int64_t study_id, const struct result *results,
                    const size_t *indices, size_t count, const char *phase, struct error *error)
 {
-    int64_t next = 0;
     int status = record_start(record, error);
     if (status != 0)
         return status;
     for (size_t i = 0; i < count && status == 0; i++)
-        status = record_variant_put(record, study_id, &results[indices[i]], phase, &next, error);
+        status = put_variant(record, study_id, &results[indices[i]], phase, error);
     return record_end(record, status, error);
 }
 
@@ -370,7 +556,6 @@ static int drop_earlier(struct record *record, const struct study *study, const 
 int record_import(struct record *record, const struct study *study, struct error *error)
 {
     int64_t id = 0;
-    int64_t next = 0;
     int result = record_start(record, error);
     if (result != 0)
         return result;
@@ -381,7 +566,7 @@ int record_import(struct record *record, const struct study *study, struct error
     if (result == 0)
         result = by_id(record, STATEMENT_TAKE_TURN, id, error);
     for (size_t i = 0; i < study->result_count && result == 0; i++)
-        result = record_variant_put(record, id, &study->results[i], "screening", &next, error);
+        result = put_variant(record, id, &study->results[i], "screening", error);
     if (result == 0)
         result = finish(record, id, study, error);
     free(problem);
@@ -420,8 +605,8 @@ static int read_results(struct record *record, int64_t id, enum result_set wante
             study->has_winner = true;
             study->winner = study->result_count;
         }
-        result = record_variant_read(record, query.statement,
-                                     ARRAY_APPEND(study->results, study->result_count), error);
+        result = read_variant(record, query.statement,
+                              ARRAY_APPEND(study->results, study->result_count), error);
         if (result == 0 && wanted != FAILED)
             rule_out(&study->results[study->result_count - 1]);
     }
@@ -564,4 +749,73 @@ int record_failures(struct record *record, const char *data_hash, struct study *
                     size_t *count, struct error *error)
 {
     return read_studies(record, FAILED, data_hash, studies, count, error);
+}
+
+/* --- near studies --- */
+
+enum { FASTEST = RECORD_NEAR_RESULTS / 4 };
+
+/* What cannot be read is left out: a search can do without. */
+static void read_near_result(sqlite3_stmt *row, struct study *study)
+{
+    struct bindings parameters = {0};
+    int outcome = outcome_from_name(row_text(row, 1));
+    if (outcome < 0 || !bindings_from_text(&parameters, row_text(row, 0))) {
+        bindings_release(&parameters);
+        return;
+    }
+    struct result *result = ARRAY_APPEND(study->results, study->result_count);
+    result->parameters = parameters;
+    result->outcome = (enum outcome)outcome;
+    result->time.median_ns = sqlite3_column_double(row, 2);
+    row_string(row, 3, result->run_hash, sizeof result->run_hash);
+}
+
+static int read_near(struct record *record, int64_t id, struct study *study, struct error *error)
+{
+    struct query query = query_begin(record, STATEMENT_GET_NEAR_VARIANTS);
+    int status;
+    *study = (struct study){0};
+    query_integer(&query, id);
+    query_integer(&query, FASTEST);
+    query_integer(&query, RECORD_NEAR_RESULTS - FASTEST);
+    while ((status = query_step(&query)) == SQLITE_ROW)
+        read_near_result(query.statement, study);
+    query_end(&query);
+    study_link_twins(study);
+    return status == SQLITE_DONE ? 0 : record_failed(record, error);
+}
+
+static int find_near(struct record *record, const struct study *study, int64_t id, int64_t since,
+                     int64_t ids[RECORD_NEAR_STUDIES], size_t *count, struct error *error)
+{
+    char *problem = bindings_json_text(&study->problem);
+    struct query query = query_begin(record, STATEMENT_FIND_NEAR);
+    int status;
+    *count = 0;
+    query_text(&query, study->kernel);
+    query_text(&query, study->template_name);
+    query_integer(&query, id);
+    query_integer(&query, since);
+    query_text(&query, study->environment.gpu.name);
+    query_text(&query, problem);
+    query_integer(&query, RECORD_NEAR_STUDIES);
+    while ((status = query_step(&query)) == SQLITE_ROW)
+        ids[(*count)++] = sqlite3_column_int64(query.statement, 0);
+    query_end(&query);
+    free(problem);
+    return status == SQLITE_DONE ? 0 : record_failed(record, error);
+}
+
+int record_near(struct record *record, const struct study *study, int64_t id, int64_t since,
+                struct study **studies, size_t *count, struct error *error)
+{
+    int64_t ids[RECORD_NEAR_STUDIES];
+    size_t found;
+    int status = find_near(record, study, id, since, ids, &found, error);
+    *studies = NULL;
+    *count = 0;
+    for (size_t i = 0; i < found && status == 0; i++)
+        status = read_near(record, ids[i], ARRAY_APPEND(*studies, *count), error);
+    return status;
 }

@@ -6,9 +6,8 @@
  *     record_open, record_begin (once per study), record_reopen unless the study is complete,
  *     record_result or record_results (for each variant as it comes in), record_finish when the study is complete,
  *     record_close
- * Readers use record_open_existing and record_studies. Every row has a checksum; a row that does
- * not match it is never used. The schema has a version (PRAGMA user_version); records of other
- * versions are not read.
+ * Readers use record_open_existing and record_studies. SQLite checks the file when it is opened. The
+ * schema has a version (PRAGMA user_version); records of other versions are not read.
  *
  * People query it with the sqlite3 shell: tables study and variant, and three views,
  *     SELECT * FROM sample;        each sample of each variant
@@ -33,20 +32,17 @@ struct record;
 struct record_repair {
     char *set_aside; /* the new name of a file that was renamed, or NULL */
     bool was_old;    /* it was renamed because an older autotune wrote it */
-    size_t dropped;  /* studies and variants that were removed because of their checksums */
 };
 
 /*
  * Opens the record for a run, which can measure again what is lost. Creates it if it does not
  * exist; its folder must. A record that an older autotune wrote is renamed to PATH.old-N, a file
- * that is damaged or not a record to PATH.damaged-N, and a new record begins. Damaged rows are
- * removed. The record of a newer autotune is an error. Free repair->set_aside.
+ * that is damaged or not a record to PATH.damaged-N, and a new record begins. The record of a newer autotune is an error. Free repair->set_aside.
  */
 int record_open(struct record **record, const char *path, struct record_repair *repair,
                 struct error *error);
 
-/* Opens it for reading only: a missing file is an error that says to run a sweep first, and so is a
- * damaged row. */
+/* Opens it for reading only: a missing file is an error that says to run a sweep first. */
 int record_open_existing(struct record **record, const char *path, struct error *error);
 
 void record_close(struct record *record); /* NULL is allowed */
@@ -105,5 +101,18 @@ int record_studies(struct record *record, struct study **studies, size_t *count,
  * one on the same data, if the failure was on the data that there are now, of `data_hash`. */
 int record_failures(struct record *record, const char *data_hash, struct study **studies,
                     size_t *count, struct error *error);
+
+enum { RECORD_NEAR_STUDIES = 4, RECORD_NEAR_RESULTS = 4000 };
+
+/*
+ * Reads what the record has of a kernel besides `study`, which is number `id`: the nearest studies, of the same kernel
+ * or template, with anything measured. Those of the same kernel, GPU or problem come first, then the latest. Studies
+ * before number `since` are left out. There are at most RECORD_NEAR_STUDIES, each with at most
+ * RECORD_NEAR_RESULTS results: the fastest and a sample of the others, with only their parameters,
+ * outcome and median. `*studies` is a new array: release each and free it, also after an error.
+ * Returns 0 or ERROR_RECORD.
+ */
+int record_near(struct record *record, const struct study *study, int64_t id, int64_t since,
+                struct study **studies, size_t *count, struct error *error);
 
 #endif

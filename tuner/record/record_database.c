@@ -43,7 +43,7 @@ int record_failed(struct record *record, struct error *error)
 
 struct query query_begin(struct record *record, enum statement name)
 {
-    struct query query = {record, record->statements[name], 1, SQLITE_OK, false};
+    struct query query = {record, record->statements[name], 1, SQLITE_OK};
     if (query.statement == NULL) {
         query.status = sqlite3_prepare_v3(record->database, statement_sql[name], -1,
                                           SQLITE_PREPARE_PERSISTENT, &query.statement, NULL);
@@ -58,23 +58,15 @@ static void bound(struct query *query, int status)
         query->status = status;
 }
 
-static void hash(const struct query *query, int type, const void *bytes, size_t count)
-{
-    if (query->hashed)
-        record_hash_add(query->record->hash, type, bytes, count);
-}
-
 void query_text(struct query *query, const char *text)
 {
     size_t length = text != NULL ? strlen(text) : 0;
-    hash(query, text != NULL ? SQLITE_TEXT : SQLITE_NULL, text, length);
     bound(query, sqlite3_bind_text64(query->statement, query->next++, text, length, SQLITE_STATIC,
                                      SQLITE_UTF8));
 }
 
 void query_integer(struct query *query, int64_t integer)
 {
-    hash(query, SQLITE_INTEGER, &integer, sizeof integer);
     bound(query, sqlite3_bind_int64(query->statement, query->next++, integer));
 }
 
@@ -84,26 +76,12 @@ void query_real(struct query *query, double real)
         query_null(query);
         return;
     }
-    hash(query, SQLITE_FLOAT, &real, sizeof real);
     bound(query, sqlite3_bind_double(query->statement, query->next++, real));
 }
 
 void query_null(struct query *query)
 {
-    hash(query, SQLITE_NULL, NULL, 0);
     bound(query, sqlite3_bind_null(query->statement, query->next++));
-}
-
-void query_hash(struct query *query)
-{
-    query->hashed = true;
-    record_hash_begin(query->record->hash);
-}
-
-void query_checksum(struct query *query)
-{
-    query->hashed = false;
-    query_integer(query, record_hash_end(query->record->hash));
 }
 
 int query_step(struct query *query)

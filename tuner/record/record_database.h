@@ -1,13 +1,11 @@
 /*
- * The record's connection to SQLite, its statements and transactions: what record.c, which reads
- * and writes studies, and record_open.c, which opens the file, have in common.
+ * The record's connection to SQLite, its statements and transactions: what record.c, which reads and writes
+ * studies, and record_open.c, which opens the file, have in common.
  */
 #ifndef AUTOTUNE_RECORD_DATABASE_H
 #define AUTOTUNE_RECORD_DATABASE_H
 
 #include "base/error.h"
-#include "record/record_hash.h"
-#include "record/record_sql.h"
 #include "template/value.h"
 
 #include <sqlite3.h>
@@ -15,11 +13,138 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What record.c writes, in its order. */
+#define VARIANT_COLUMNS                                                                            \
+    "study, parameters, outcome, reason, decided_by, limit_s, limit_mb, phase, gpu, "              \
+    "screening_gpu,"                                                                               \
+    " median_ns, low_ns, high_ns, minimum_ns, relative_iqr, samples, runs, bytes, operations,"     \
+    " registers, spill_bytes, stack_bytes, static_shared_bytes, dynamic_shared_bytes,"             \
+    " block_threads, grid_blocks, blocks_per_sm, occupancy, limiters, finalist, tied, run_hash,"   \
+    " seen_s, judged, screening_ns, finals_ns"
+
+/* What record.c reads, in its order. */
+#define STUDY_COLUMNS                                                                              \
+    "id, kernel, problem, gpu, arch, mode, cache, template_hash, driver, nvrtc, template,"         \
+    " description, autotune, host, date, command, gpu_details, points, rejected,"                  \
+    " empty_kernel_ns, complete, winner, dropped_samples, throttled_samples, sm_clock_mhz,"        \
+    " other_processes, empty_batch_ns, tool, rejected_estimated, gpus, refusal, one_data_set"
+#define RESULT_COLUMNS                                                                             \
+    "id, parameters, outcome, reason, phase, median_ns, low_ns, high_ns, minimum_ns,"              \
+    " relative_iqr, samples, bytes, operations, finalist, tied, runs, registers, spill_bytes,"     \
+    " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"         \
+    " blocks_per_sm, occupancy, limiters, judged, limit_s, run_hash, seen_s, gpu, limit_mb,"       \
+    " CASE phase WHEN 'finals' THEN finals_ns ELSE screening_ns END, decided_by"
+
+/* Cards of one name may have different numbers of SMs. */
+#define SM_COUNT "'$.attributes.sm_count'"
+
+#define FAILURES "'wrong_result', 'fault', 'timeout'"
+
+/* X(name, SQL) */
+#define STATEMENTS(X)                                                                              \
+    X(BEGIN, "BEGIN IMMEDIATE")                                                                    \
+    X(COMMIT, "COMMIT")                                                                            \
+    X(FIND_STUDY,                                                                                  \
+      "SELECT id, complete, winner, empty_kernel_ns, date, command,"                               \
+      " dropped_samples, throttled_samples, sm_clock_mhz, other_processes, "                       \
+      "empty_batch_ns, gpus, gpu_details FROM study"                                               \
+      " WHERE kernel = ? AND problem = ? AND gpu = ? AND arch = ? AND mode = ?"                    \
+      " AND cache = ? AND template_hash = ? AND data_hash = ? AND driver = ? AND nvrtc = ?"        \
+      " AND tool = ?"                                                                              \
+      " ORDER BY id DESC")                                                                         \
+    X(TAKE_TURN, "UPDATE study SET turn = (SELECT max(turn) + 1 FROM study), refusal = NULL"       \
+                 " WHERE id = ?")                                                                  \
+    X(REFUSE, "UPDATE study SET refusal = ? WHERE id = ?")                                         \
+    X(ADD_STUDY,                                                                                   \
+      "INSERT INTO study (kernel, problem, gpu, arch, mode, cache, template_hash, data_hash,"      \
+      " driver, nvrtc, tool, template, description, autotune, host, date, command,"                \
+      " gpu_details, points, rejected, empty_kernel_ns, complete)"                                 \
+      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)")                \
+    X(FINISH_STUDY,                                                                                \
+      "UPDATE study SET complete = 1, points = ?, rejected = ?, rejected_estimated = ?,"           \
+      " empty_kernel_ns = ?, winner = ?, dropped_samples = ?,"                                     \
+      " throttled_samples = ?, sm_clock_mhz = ?, other_processes = ?, "                            \
+      "empty_batch_ns = ?, gpus = ?, one_data_set = ?, autotune = ?, host = ?, date = ?,"          \
+      " command = ? WHERE id = ?")                                                                 \
+    X(DROP_STUDY, "DELETE FROM study WHERE id = ?")                                                \
+    X(REOPEN_STUDY, "UPDATE study SET complete = 0, winner = NULL WHERE id = ?")                   \
+    X(CLEAR_MARKS, "UPDATE variant SET finalist = 0, tied = 0, judged = 0"                         \
+                   " WHERE study = ? AND (finalist OR tied OR judged)")                            \
+    X(CLEAR_FINALS, "UPDATE variant SET finalist = 0, tied = 0"                                    \
+                    " WHERE study = ? AND (finalist OR tied)")                                     \
+    X(COUNT_JUDGED, "SELECT count(*) FROM variant WHERE study = ? AND judged")                     \
+    X(OTHERS, "PRAGMA data_version")                                                               \
+    X(LATEST_STUDIES,                                                                              \
+      "SELECT " STUDY_COLUMNS " FROM study WHERE id IN (SELECT id FROM (SELECT id, max(turn)"      \
+      " FROM study GROUP BY kernel, problem, gpu, arch, json_extract(gpu_details, " SM_COUNT "),"  \
+      " mode, cache, tool)) ORDER BY kernel, gpu, arch, mode, id")                                 \
+    X(FAILED_STUDIES, "SELECT " STUDY_COLUMNS " FROM study WHERE mode = 'measured' AND tool = ''"  \
+                      " AND EXISTS (SELECT 1 FROM variant WHERE study = study.id"                  \
+                      " AND outcome IN (" FAILURES ")) ORDER BY kernel, gpu, arch, mode, id")      \
+    X(FIND_VARIANT, "SELECT id FROM variant WHERE study = ? AND parameters = ?")                   \
+    X(PUT_VARIANT,                                                                                 \
+      "INSERT INTO variant (" VARIANT_COLUMNS ")"                                                  \
+      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, " \
+      "?, ?, ?, ?, ?, ?, ?, ?, ?)"                                                                 \
+      " ON CONFLICT (study, parameters) DO UPDATE SET outcome = excluded.outcome,"                 \
+      " reason = excluded.reason, decided_by = excluded.decided_by, limit_s = excluded.limit_s, "  \
+      "limit_mb = excluded.limit_mb,"                                                              \
+      " phase = excluded.phase, gpu = excluded.gpu, screening_gpu = CASE excluded.phase"           \
+      " WHEN 'screening' THEN excluded.gpu ELSE screening_gpu END,"                                \
+      " median_ns = excluded.median_ns, low_ns = excluded.low_ns, high_ns = excluded.high_ns,"     \
+      " minimum_ns = excluded.minimum_ns, relative_iqr = excluded.relative_iqr,"                   \
+      " samples = excluded.samples, runs = excluded.runs, bytes = excluded.bytes,"                 \
+      " operations = excluded.operations, registers = excluded.registers,"                         \
+      " spill_bytes = excluded.spill_bytes, stack_bytes = excluded.stack_bytes,"                   \
+      " static_shared_bytes = excluded.static_shared_bytes,"                                       \
+      " dynamic_shared_bytes = excluded.dynamic_shared_bytes,"                                     \
+      " block_threads = excluded.block_threads, grid_blocks = excluded.grid_blocks,"               \
+      " blocks_per_sm = excluded.blocks_per_sm, occupancy = excluded.occupancy,"                   \
+      " limiters = excluded.limiters, finalist = excluded.finalist, tied = excluded.tied,"         \
+      " run_hash = excluded.run_hash, seen_s = excluded.seen_s, judged = excluded.judged,"         \
+      " screening_ns = CASE excluded.phase WHEN 'screening' THEN excluded.screening_ns"            \
+      " ELSE screening_ns END, finals_ns = excluded.finals_ns")                                    \
+    X(KEEP_FAILURE, "UPDATE variant SET decided_by = ?, judged = 1"                                \
+                    " WHERE study = ? AND parameters = ? AND outcome IN (" FAILURES ")"            \
+                    " AND NOT (ifnull(limit_s, 0) > 0 AND limit_s <= 1e-9)")                       \
+    X(GET_VARIANTS, "SELECT " RESULT_COLUMNS " FROM variant"                                       \
+                    " WHERE study = ? AND judged >= ? ORDER BY id")                                \
+    X(GET_FAILURES,                                                                                \
+      "SELECT " RESULT_COLUMNS " FROM variant WHERE study = ?1 AND outcome IN ('duplicate',"       \
+      " " FAILURES ") AND NOT EXISTS (SELECT 1 FROM variant AS later"                              \
+      " JOIN study AS new ON new.id = later.study JOIN study AS old ON old.id = ?1"                \
+      " WHERE later.parameters = variant.parameters AND new.turn > old.turn"                       \
+      " AND new.kernel = old.kernel AND new.problem = old.problem AND new.gpu = old.gpu"           \
+      " AND new.arch = old.arch AND new.cache = old.cache"                                         \
+      " AND new.mode = old.mode AND new.tool = old.tool"                                           \
+      " AND (old.data_hash <> ?2 OR new.data_hash = old.data_hash)"                                \
+      " AND later.outcome IN ('measured', 'duplicate', " FAILURES ")"                              \
+      " AND NOT (ifnull(later.limit_s, 0) > 0 AND later.limit_s <= 1e-9)"                          \
+      " AND new.template_hash = old.template_hash AND json_extract(new.gpu_details, " SM_COUNT ")" \
+      " = json_extract(old.gpu_details, " SM_COUNT ")) ORDER BY id")                               \
+    X(FIND_NEAR, "SELECT id FROM study WHERE (kernel = ?1 OR template = ?2) AND mode = 'measured'" \
+                 " AND id <> ?3 AND id >= ?4 AND EXISTS"                                           \
+                 " (SELECT 1 FROM variant WHERE study = study.id AND outcome = 'measured')"        \
+                 " ORDER BY (kernel = ?1) + (gpu = ?5) + (problem = ?6) DESC, id DESC LIMIT ?7")   \
+    X(GET_NEAR_VARIANTS,                                                                           \
+      "SELECT parameters, outcome, median_ns, run_hash FROM variant WHERE study = ?1 AND (id IN"   \
+      " (SELECT id FROM variant WHERE study = ?1 AND outcome = 'measured'"                         \
+      " ORDER BY median_ns LIMIT ?2) OR id IN (SELECT id FROM variant WHERE study = ?1"            \
+      " ORDER BY id * 2654435761 % 4294967296 LIMIT ?3)) ORDER BY id")                             \
+    X(SET_FINAL, "UPDATE variant SET finalist = ?, tied = ?, judged = 1"                           \
+                 " WHERE study = ? AND parameters = ?")
+
+enum statement {
+#define X(name, sql) STATEMENT_##name,
+    STATEMENTS(X)
+#undef X
+        STATEMENT_COUNT
+};
+
 struct record {
     sqlite3 *database;
     char *path;
     int failure;                               /* SQLite's code of the last one */
-    struct record_hash *hash;                  /* of the row that is being stored */
     int64_t others;                            /* PRAGMA data_version, when it was opened */
     sqlite3_stmt *statements[STATEMENT_COUNT]; /* prepared when first used */
 };
@@ -32,9 +157,8 @@ struct record {
 struct query {
     struct record *record;
     sqlite3_stmt *statement;
-    int next;    /* parameter to bind */
-    int status;  /* SQLite's */
-    bool hashed; /* what is bound goes into the row's checksum, too */
+    int next;   /* parameter to bind */
+    int status; /* SQLite's */
 };
 
 struct query query_begin(struct record *record, enum statement name);
@@ -42,10 +166,6 @@ void query_text(struct query *query, const char *text); /* NULL for no value */
 void query_integer(struct query *query, int64_t integer);
 void query_real(struct query *query, double real);
 void query_null(struct query *query);
-
-/* query_checksum() binds the checksum of everything that was bound since query_hash(). */
-void query_hash(struct query *query);
-void query_checksum(struct query *query);
 
 /* SQLITE_ROW, SQLITE_DONE or an error, for which see record_failed(). */
 int query_step(struct query *query);

@@ -1,4 +1,4 @@
-/* Opening, checking and mending the record's file: the functions of record.h that open and close. */
+/* Opening, checking and closing the record's file: the functions of record.h that open and close. */
 #include "record/record.h"
 
 #include "base/alloc.h"
@@ -6,7 +6,6 @@
 #include "base/interrupt.h"
 #include "base/path.h"
 #include "record/record_database.h"
-#include "record/record_hash.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +19,7 @@
 #include <unistd.h>
 
 #define APPLICATION_ID 0x4174756e /* "Atun" */
-#define SCHEMA_VERSION 13         /* to be raised whenever the tables or the checksums change */
+#define SCHEMA_VERSION 14         /* to be raised whenever the tables change */
 #define CHECKED_PAGES 16384 /* 64 MiB: larger files' structure is not checked at every start */
 #define BUSY_MS 10000
 #define BUSY_PAUSE_MS 10
@@ -65,8 +64,7 @@ static const char schema[] =
     " gpus TEXT,"                               /* if several measured it: a JSON array */
     " one_data_set INTEGER NOT NULL DEFAULT 0," /* no other could be drawn to verify on */
     " refusal TEXT,"                            /* why the latest run left it out */
-    " turn INTEGER NOT NULL DEFAULT 0,"         /* the higher, the later it was tuned or imported */
-    " checksum INTEGER);"
+    " turn INTEGER NOT NULL DEFAULT 0);"        /* the higher, the later it was tuned or imported */
     "CREATE INDEX study_subject ON study (kernel, gpu, problem);"
     "CREATE TABLE variant ("
     " id INTEGER PRIMARY KEY,"
@@ -94,7 +92,6 @@ static const char schema[] =
     " judged INTEGER NOT NULL," /* the study's verdict, if there is one, is on this variant, too */
     " screening_ns TEXT,"       /* the samples: JSON arrays, in the order taken */
     " finals_ns TEXT,"
-    " checksum INTEGER,"
     " UNIQUE (study, parameters));"
     "CREATE VIEW sample AS"
     " SELECT variant.id AS variant, 'screening' AS phase, series.key AS number, series.value AS ns"
@@ -198,16 +195,9 @@ static int check_identity(struct record *record, enum file_kind *kind, struct er
     return *kind == FILE_USABLE ? 0 : refuse_version(record, version, error);
 }
 
-/* Of our tables' declarations; people may add tables of their own. */
-#define SCHEMA_HASH                                                                                \
-    "(SELECT rows_hash(type, name, sql) FROM sqlite_schema"                                        \
-    " WHERE name IN ('study', 'variant', 'sample', 'study_subject'))"
-
-/* Creates the tables and the seal of their declarations, unless another process was faster. */
+/* Creates the tables, unless another process was faster. */
 static int make_tables(struct record *record, struct error *error)
 {
-    static const char seal[] =
-        "CREATE TABLE seal (checksum INTEGER); INSERT INTO seal SELECT " SCHEMA_HASH;
     enum file_kind kind;
     int result = record_start(record, error);
     if (result != 0)
@@ -217,7 +207,6 @@ static int make_tables(struct record *record, struct error *error)
         char *pragmas = alloc_format("PRAGMA application_id = %d; PRAGMA user_version = %d;",
                                      APPLICATION_ID, SCHEMA_VERSION);
         if (sqlite3_exec(record->database, schema, NULL, NULL, NULL) != SQLITE_OK ||
-            sqlite3_exec(record->database, seal, NULL, NULL, NULL) != SQLITE_OK ||
             sqlite3_exec(record->database, pragmas, NULL, NULL, NULL) != SQLITE_OK)
             result = record_failed(record, error);
         free(pragmas);
@@ -225,80 +214,23 @@ static int make_tables(struct record *record, struct error *error)
     return record_end(record, result, error);
 }
 
-/* --- damage --- */
-
-/* Whether a check of SQLite's says "ok", or the file is too large for checks at every start. */
-static bool passes(struct record *record, const char *check)
+/* Whether SQLite finds nothing wrong with the file, unless that is too large for a check at every start, and
+ * the tables fit the statements. */
+static bool is_sound(struct record *record)
 {
     int64_t pages = 0;
     sqlite3_stmt *statement = NULL;
     if (query_number(record->database, "PRAGMA page_count", &pages) != SQLITE_OK)
         return false;
-    if (pages > CHECKED_PAGES)
-        return true;
-    bool sound = sqlite3_prepare_v2(record->database, check, -1, &statement, NULL) == SQLITE_OK &&
-                 sqlite3_step(statement) == SQLITE_ROW &&
-                 strcmp((const char *)sqlite3_column_text(statement, 0), "ok") == 0;
+    bool sound = pages > CHECKED_PAGES ||
+                 (sqlite3_prepare_v2(record->database, "PRAGMA integrity_check(1)", -1, &statement,
+                                     NULL) == SQLITE_OK &&
+                  sqlite3_step(statement) == SQLITE_ROW &&
+                  strcmp((const char *)sqlite3_column_text(statement, 0), "ok") == 0);
     (void)sqlite3_finalize(statement);
+    for (int name = 0; sound && name < STATEMENT_COUNT; name++)
+        sound = query_begin(record, (enum statement)name).status == SQLITE_OK;
     return sound;
-}
-
-/* Whether the tables are declared as they were when the record was made. */
-static bool has_own_schema(struct record *record)
-{
-    int64_t matches = 0;
-    return query_number(record->database, "SELECT checksum IS " SCHEMA_HASH " FROM seal",
-                        &matches) == SQLITE_OK &&
-           matches == 1;
-}
-
-/* Whether the file's structure is sound, but for indices, which can be made again. */
-static bool is_sound(struct record *record)
-{
-    return passes(record, "PRAGMA quick_check(1)") && has_own_schema(record);
-}
-
-/* Makes indices again that do not match their tables. */
-static int mend_indices(struct record *record, struct error *error)
-{
-    if (passes(record, "PRAGMA integrity_check(1)") ||
-        sqlite3_exec(record->database, "REINDEX", NULL, NULL, NULL) == SQLITE_OK)
-        return 0;
-    return record_failed(record, error);
-}
-
-/* How many studies and variants do not match their checksums. SQLite's code. */
-static int count_damaged(struct record *record, int64_t *count)
-{
-    return query_number(record->database,
-                        "SELECT (SELECT count(*) FROM study WHERE checksum IS NOT " STUDY_HASH ")"
-                        " + (SELECT count(*) FROM variant WHERE checksum IS NOT " VARIANT_HASH ")",
-                        count);
-}
-
-/* Drops them, with what belongs to them; a verdict over other variants than are left is none. */
-static int drop_damaged(struct record *record, struct error *error)
-{
-    static const char note[] =
-        "CREATE TEMP TABLE bad_study AS SELECT id FROM study WHERE checksum IS NOT " STUDY_HASH ";"
-        "CREATE TEMP TABLE bad_variant AS"
-        " SELECT id, study FROM variant WHERE checksum IS NOT " VARIANT_HASH;
-    static const char drop[] =
-        "UPDATE study SET complete = 0, winner = NULL WHERE id IN (SELECT study FROM bad_variant)"
-        " OR winner IN (SELECT id FROM bad_variant) OR winner NOT IN (SELECT id FROM variant);"
-        "DELETE FROM study WHERE id IN (SELECT id FROM bad_study);"
-        "DELETE FROM variant WHERE id IN (SELECT id FROM bad_variant)"
-        " OR study NOT IN (SELECT id FROM study);"
-        "UPDATE study SET checksum = " STUDY_HASH " WHERE complete = 0;"
-        "DROP TABLE bad_study;"
-        "DROP TABLE bad_variant";
-    int result = record_start(record, error);
-    if (result != 0)
-        return result;
-    if (sqlite3_exec(record->database, note, NULL, NULL, NULL) != SQLITE_OK ||
-        sqlite3_exec(record->database, drop, NULL, NULL, NULL) != SQLITE_OK)
-        result = record_failed(record, error);
-    return record_end(record, result, error);
 }
 
 /* Waits a moment for another process that holds the file. Returns 0 after ten seconds of that, or if
@@ -395,8 +327,6 @@ static int open_database(struct record **record, const char *path, const char *n
     if (status != SQLITE_OK) {
         result = record_failed(opened, error);
     } else {
-        opened->hash = record_hash_new();
-        (void)record_hash_register(opened->database); /* what fails shows when it is used */
         (void)sqlite3_extended_result_codes(opened->database, 0);
         (void)sqlite3_busy_handler(opened->database, wait_for_others, NULL);
     }
@@ -405,19 +335,6 @@ static int open_database(struct record **record, const char *path, const char *n
         opened = NULL;
     }
     *record = opened;
-    return result;
-}
-
-/* Drops what does not match its checksum; `*dropped` counts it. */
-static int mend(struct record *record, size_t *dropped, struct error *error)
-{
-    int64_t count = 0;
-    int result = mend_indices(record, error);
-    if (result == 0 && count_damaged(record, &count) != SQLITE_OK)
-        result = record_failed(record, error);
-    if (result == 0 && count > 0)
-        result = drop_damaged(record, error);
-    *dropped = (size_t)count;
     return result;
 }
 
@@ -430,9 +347,9 @@ static bool is_damage(const struct record *record)
            status == SQLITE_ERROR;
 }
 
-/* On failure, `*kind` says why. Removes damaged rows, and counts them in `*dropped`. */
-static int open_for_writing(struct record **record, const char *path, size_t *dropped,
-                            enum file_kind *kind, struct error *error)
+/* On failure, `*kind` says why. */
+static int open_for_writing(struct record **record, const char *path, enum file_kind *kind,
+                            struct error *error)
 {
     *kind = FILE_REFUSED;
     int result =
@@ -454,8 +371,6 @@ static int open_for_writing(struct record **record, const char *path, size_t *dr
             result = make_tables(*record, error);
         if (result == 0)
             result = configure(*record, error);
-        if (result == 0)
-            result = mend(*record, dropped, error);
         if (result == 0 && query_number((*record)->database, "PRAGMA data_version",
                                         &(*record)->others) != SQLITE_OK)
             result = record_failed(*record, error);
@@ -510,7 +425,7 @@ static int replace(struct record **record, const char *path, struct record_repai
     if (lock >= 0)
         (void)file_lock_take(lock, LOCK_EX, -1);
     enum file_kind kind;
-    int result = open_for_writing(record, path, &repair->dropped, &kind, error);
+    int result = open_for_writing(record, path, &kind, error);
     if (result != 0 && is_replaceable(kind)) {
         repair->was_old = kind == FILE_OLD;
         repair->set_aside = rename_away(path, repair->was_old ? "old" : "damaged");
@@ -518,7 +433,7 @@ static int replace(struct record **record, const char *path, struct record_repai
             repair->set_aside == NULL
                 ? error_set_errno(error, ERROR_RECORD, "record '%s' is %s and cannot be set aside",
                                   path, repair->was_old ? "from an older autotune" : "damaged")
-                : open_for_writing(record, path, &repair->dropped, &kind, error);
+                : open_for_writing(record, path, &kind, error);
     }
     (void)unlink(lock_path);
     if (lock >= 0)
@@ -532,7 +447,7 @@ int record_open(struct record **record, const char *path, struct record_repair *
 {
     enum file_kind kind;
     *repair = (struct record_repair){0};
-    int result = open_for_writing(record, path, &repair->dropped, &kind, error);
+    int result = open_for_writing(record, path, &kind, error);
     return result != 0 && is_replaceable(kind) ? replace(record, path, repair, error) : result;
 }
 
@@ -571,7 +486,6 @@ int record_open_existing(struct record **record, const char *path, struct error 
                             "there is no record yet; run `autotune --config FILE` first");
     int result = open_database(record, path, path, SQLITE_OPEN_READONLY, error);
     enum file_kind kind = FILE_REFUSED;
-    int64_t count = 0;
     if (result == 0)
         result = check_identity(*record, &kind, error);
     if (result != 0 && *record != NULL && in_closed_folder(*record)) {
@@ -585,10 +499,10 @@ int record_open_existing(struct record **record, const char *path, struct error 
     if (result == 0 && kind == FILE_EMPTY)
         result = error_set_at(error, ERROR_RECORD, path, 0,
                               "the record is empty; run `autotune --config FILE` first");
-    else if (result == 0 &&
-             (!is_sound(*record) || count_damaged(*record, &count) != SQLITE_OK || count > 0))
-        result = error_set_at(error, ERROR_RECORD, path, 0,
-                              "the record is damaged; tune again, which keeps what is sound");
+    else if (result == 0 && !is_sound(*record))
+        result =
+            error_set_at(error, ERROR_RECORD, path, 0,
+                         "the record is damaged; tune again, which keeps it under another name");
     if (result != 0) {
         record_close(*record);
         *record = NULL;
@@ -603,7 +517,6 @@ void record_close(struct record *record)
     for (size_t i = 0; i < STATEMENT_COUNT; i++)
         (void)sqlite3_finalize(record->statements[i]);
     (void)sqlite3_close(record->database);
-    record_hash_free(record->hash);
     free(record->path);
     free(record);
 }

@@ -253,9 +253,6 @@ static int open_record(struct run *run, struct error *error)
         notify(run, "'%s' %s; it is now '%s', and everything is measured again", path,
                repair.was_old ? "was written by an older autotune" : "was damaged or not a record",
                repair.set_aside);
-    if (repair.dropped > 0)
-        notify(run, "'%s': %zu damaged rows were dropped and are measured again", path,
-               repair.dropped);
     free(repair.set_aside);
     free(path);
     return status;

@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "compile/compile_worker.h"
-#include "record/record_near.h"
 #include "record/tuned_file.h"
 #include "template/problem_check.h"
 #include "tune/job_memory.h"

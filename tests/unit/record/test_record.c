@@ -1,6 +1,5 @@
 #include "record/record.h"
 
-#include "record/record_near.h"
 #include "unit/scratch.h"
 #include "unit/study_fixture.h"
 
@@ -41,7 +40,6 @@ static struct record *open_record(const char *path)
     struct error error;
     check(record_open(&record, path, &repair, &error), &error);
     assert_null(repair.set_aside);
-    assert_int_equal(repair.dropped, 0);
     return record;
 }
 
@@ -522,7 +520,6 @@ static void test_a_refusal_is_of_the_latest_run(void **state)
         study_release(&subject);
     }
     record_close(record);
-    record_close(open_record("record.sqlite")); /* no row is damaged */
 }
 
 /* What the record has of the fixture's subject. */
@@ -867,7 +864,6 @@ static void assert_set_aside(const char *path, const char *expected, bool was_ol
     record_close(record);
     assert_string_equal(repair.set_aside, expected);
     assert_int_equal(repair.was_old, was_old);
-    assert_int_equal(repair.dropped, 0);
     char *after = scratch_read(expected);
     assert_string_equal(after, before);
     free(before);
@@ -949,48 +945,15 @@ static void test_a_record_of_an_impossible_version_is_damaged(void **state)
     assert_set_aside("record.sqlite", "record.sqlite.damaged-1", false);
 }
 
-static void test_a_changed_table_or_a_missing_seal_is_damage(void **state)
+static void test_a_changed_table_is_damage(void **state)
 {
-    static const char *const changes[] = {"ALTER TABLE variant DROP COLUMN runs",
-                                          "DELETE FROM seal", "DROP TABLE seal"};
-    char expected[64];
     (void)state;
-    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
-        record_close(open_record("record.sqlite"));
-        execute("record.sqlite", changes[i]);
-        (void)snprintf(expected, sizeof expected, "record.sqlite.damaged-%zu", i + 1);
-        assert_unreadable("record.sqlite", "the record is damaged");
-        assert_set_aside("record.sqlite", expected, false);
-    }
+    record_close(open_record("record.sqlite"));
     execute("record.sqlite", "CREATE TABLE mine (note TEXT)");
     record_close(open_record("record.sqlite"));
-}
-
-/* What does not match its checksum is not believed. */
-static void test_damaged_rows_are_dropped_and_counted(void **state)
-{
-    (void)state;
-    struct study study;
-    struct study resumed;
-    struct record_repair repair;
-    struct error error;
-    int64_t id = 0;
-    fixture_study(&study);
-    struct record *record = open_record("record.sqlite");
-    store(record, &study);
-    record_close(record);
-    execute("record.sqlite", "UPDATE variant SET median_ns = 1 WHERE id = 1");
-    assert_unreadable("record.sqlite", "the record is damaged; tune again");
-    check(record_open(&record, "record.sqlite", &repair, &error), &error);
-    assert_int_equal(repair.dropped, 1);
-    assert_null(repair.set_aside);
-    fixture_subject(&resumed);
-    check(record_begin(record, &resumed, false, &id, &error), &error);
-    assert_int_equal(resumed.result_count, study.result_count - 1);
-    assert_false(resumed.complete);
-    study_release(&resumed);
-    record_close(record);
-    study_release(&study);
+    execute("record.sqlite", "ALTER TABLE variant DROP COLUMN runs");
+    assert_unreadable("record.sqlite", "the record is damaged");
+    assert_set_aside("record.sqlite", "record.sqlite.damaged-1", false);
 }
 
 static void test_missing_record_says_what_to_run(void **state)
@@ -1218,8 +1181,7 @@ int main(void)
         SCRATCH_TEST(test_a_newer_record_is_refused_and_left_alone),
         SCRATCH_TEST(test_an_older_record_is_set_aside_whole),
         SCRATCH_TEST(test_a_record_of_an_impossible_version_is_damaged),
-        SCRATCH_TEST(test_a_changed_table_or_a_missing_seal_is_damage),
-        SCRATCH_TEST(test_damaged_rows_are_dropped_and_counted),
+        SCRATCH_TEST(test_a_changed_table_is_damage),
         SCRATCH_TEST(test_missing_record_says_what_to_run),
         SCRATCH_TEST(test_a_removed_record_is_not_written_to),
         SCRATCH_TEST(test_finishing_needs_the_winners_result),
