@@ -82,7 +82,7 @@ int nvmlDeviceGetCurrentClocksEventReasons(nvml_handle device, unsigned long lon
     bool throttled =
         ++readings <= control()->throttled_readings || clock_is_throttled(&control()->time);
     *reasons = throttled ? (unsigned long long)control()->throttle_reasons
-                         : NVML_REASON_application_clocks;
+                         : NVML_APPLICATION_CLOCKS;
     return NVML_SUCCESS;
 }
 

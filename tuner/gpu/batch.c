@@ -6,6 +6,7 @@
 #include "template/dependencies.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { COPIES = BATCH_RUNS - 1, ALIGNMENT = 512, MAX_PITCH = INT32_MAX };
 
@@ -104,22 +105,6 @@ static int copy_buffers(struct device_problem *problem, const struct device_buff
 
 /* --- the graph --- */
 
-/* The buffers' addresses, for restore_pointers(). Free them. */
-static CUdeviceptr *save_pointers(const struct device_buffer *buffers, size_t count)
-{
-    CUdeviceptr *pointers = alloc_zeroed(count, sizeof *pointers);
-    for (size_t i = 0; i < count; i++)
-        pointers[i] = buffers[i].data;
-    return pointers;
-}
-
-static void restore_pointers(struct device_buffer *buffers, const CUdeviceptr *pointers,
-                             size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        buffers[i].data = pointers[i];
-}
-
 /* Makes the launches that follow use the copies of `run`: their arguments point into `buffers`. */
 static void point_to_copies(struct device_buffer *buffers, const struct device_buffer *copies,
                             size_t count, size_t run)
@@ -141,17 +126,18 @@ static int queue_runs(const struct batches *batches, const struct batch *batch,
             status = device_launch_single(problem->device, SUPPORT_empty, NULL, error);
         return status;
     }
-    CUdeviceptr *own = save_pointers(variant->data.buffers, count);
-    CUdeviceptr *own_scratch = save_pointers(variant->scratch, count);
+    size_t bytes = count * sizeof(struct device_buffer);
+    struct device_buffer *own = alloc_zeroed(2 * count, sizeof *own);
+    memcpy(own, variant->data.buffers, bytes);
+    memcpy(own + count, variant->scratch, bytes);
     for (size_t run = 0; run < COPIES && status == 0; run++) {
         point_to_copies(variant->data.buffers, batches->copies, count, run);
         point_to_copies(variant->scratch, batch->scratch, count, run);
         status = device_variant_run(variant, problem, error);
     }
-    restore_pointers(variant->data.buffers, own, count);
-    restore_pointers(variant->scratch, own_scratch, count);
+    memcpy(variant->data.buffers, own, bytes);
+    memcpy(variant->scratch, own + count, bytes);
     free(own);
-    free(own_scratch);
     return status != 0 ? status : device_variant_run(variant, problem, error);
 }
 
@@ -181,24 +167,6 @@ static int capture(const struct batches *batches, const struct batch *batch,
 
 /* --- batches --- */
 
-/* Whether a run changes a variable, so that the next run finds what it has left there. */
-static bool has_changing_symbol(const struct template *template)
-{
-    bool any = false;
-    for (size_t i = 0; i < template->buffer_count; i++)
-        any = any ||
-              (template->buffers[i].symbol != NULL && template->buffers[i].access != ACCESS_READ);
-    return any;
-}
-
-static bool has_read_write(const struct template *template)
-{
-    bool any = false;
-    for (size_t i = 0; i < template->buffer_count; i++)
-        any = any || template->buffers[i].access == ACCESS_READ_WRITE;
-    return any;
-}
-
 /* Fills the copies with the problem's buffers as they are now, and notes what no variant may change. */
 static int renew_copies(struct batches *batches, struct error *error)
 {
@@ -227,17 +195,21 @@ static int renew_copies(struct batches *batches, struct error *error)
     return status;
 }
 
-/* Whether a buffer is to be copied whose copies cannot take its place: its address is in a texture, a
- * tensor map or an array of pointers, or it depends on a parameter, while the copies are made once. */
-static bool has_fixed_copies(const struct device_problem *problem)
+/*
+ * Whether a run would not find a buffer as a single one does: it is not copied and the run before has changed
+ * it, as a variable of the source; or it is copied, but its copies cannot take its place, because its address
+ * is in a texture, a tensor map or an array of pointers, or it depends on a parameter, while the copies are
+ * made once.
+ */
+static bool prevents_batches(const struct device_problem *problem, size_t index)
 {
     const struct template *template = &problem->template;
-    bool any = false;
-    for (size_t i = 0; i < template->buffer_count; i++)
-        any = any || (is_copied(problem, i) && (device_arguments_fix(template, i) ||
-                                                (template->buffers[i].access != ACCESS_SCRATCH &&
-                                                 buffer_is_dependent(template, i))));
-    return any;
+    const struct buffer *buffer = &template->buffers[index];
+    if (is_copied(problem, index))
+        return device_arguments_fix(template, index) ||
+               (buffer->access != ACCESS_SCRATCH && buffer_is_dependent(template, index));
+    return buffer->access == ACCESS_READ_WRITE ||
+           (buffer->symbol != NULL && buffer->access != ACCESS_READ);
 }
 
 /* Makes the copies that all batches share, on the first call, and renews them if the data were made
@@ -251,8 +223,8 @@ static int share_copies(struct batches *batches, struct device_problem *problem,
                    ? 0
                    : renew_copies(batches, error);
     batches->problem = problem;
-    batches->impossible = (!problem->cold && has_read_write(&problem->template)) ||
-                          has_changing_symbol(&problem->template) || has_fixed_copies(problem);
+    for (size_t i = 0; i < problem->template.buffer_count; i++)
+        batches->impossible = batches->impossible || prevents_batches(problem, i);
     if (batches->impossible)
         return 0;
     batches->fingerprints =

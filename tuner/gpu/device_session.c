@@ -58,20 +58,23 @@ static int load_support(struct device_session *session, const char *path, struct
     return status;
 }
 
-static int open_problem(struct device_session *session, const json_t *request,
-                        const struct bindings *values, struct error *error)
+static int open_problem(struct device_session *session, struct error *error)
 {
+    const json_t *request = session->open_request;
     struct compilation helpers = {0};
+    struct bindings values = {0};
     struct bindings largest = {0};
     const char *path = text_of(request, "reference");
     const json_t *parameters = json_object_get(request, "largest");
-    int status = path != NULL ? cubin_cache_require(path, &helpers, error) : 0;
+    int status = bindings_from_json(&values, json_object_get(request, "problem"), error);
+    if (status == 0 && path != NULL)
+        status = cubin_cache_require(path, &helpers, error);
     if (status == 0 && parameters != NULL)
         status = bindings_from_json(&largest, parameters, error);
     struct problem_request problem = {.template_path = text_of(request, "template"),
                                       .template_hash = text_of(request, "hash"),
                                       .data_hash = text_of(request, "data"),
-                                      .problem = values,
+                                      .problem = &values,
                                       .largest = &largest,
                                       .helpers = path != NULL ? &helpers : NULL,
                                       .cold = json_is_true(json_object_get(request, "cold"))};
@@ -79,6 +82,7 @@ static int open_problem(struct device_session *session, const json_t *request,
         status = device_problem_open(&session->problem, &session->device, &problem, error);
     compilation_release(&helpers);
     bindings_release(&largest);
+    bindings_release(&values);
     session->open = status == 0;
     session->damaged = false;
     if (status == 0)
@@ -88,31 +92,19 @@ static int open_problem(struct device_session *session, const json_t *request,
 
 int device_session_open(struct device_session *session, const json_t *request, struct error *error)
 {
-    struct bindings values = {0};
     if (text_of(request, "template") == NULL || text_of(request, "support") == NULL)
         return error_set(error, ERROR_WORKER, "'open' needs 'template' and 'support'");
     device_session_close(session);
     json_decref(session->open_request);
     session->open_request = json_deep_copy(request);
-    int status = bindings_from_json(&values, json_object_get(request, "problem"), error);
-    if (status == 0)
-        status = load_support(session, text_of(request, "support"), error);
-    if (status == 0)
-        status = open_problem(session, request, &values, error);
-    bindings_release(&values);
-    return status;
+    int status = load_support(session, text_of(request, "support"), error);
+    return status != 0 ? status : open_problem(session, error);
 }
 
 int device_session_repair(struct device_session *session, struct error *error)
 {
-    struct bindings values = {0};
     device_session_close(session);
-    int status =
-        bindings_from_json(&values, json_object_get(session->open_request, "problem"), error);
-    if (status == 0)
-        status = open_problem(session, session->open_request, &values, error);
-    bindings_release(&values);
-    return status;
+    return open_problem(session, error);
 }
 
 void device_session_release(struct device_session *session)

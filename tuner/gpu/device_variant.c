@@ -207,17 +207,6 @@ int device_variant_prepare(struct device_variant *variant, struct device_problem
 
 /* --- its launches --- */
 
-static int make_steps(struct device_variant *variant, struct device_problem *problem,
-                      struct error *error)
-{
-    struct launch_plan *launch_plan = &variant->launch_plan;
-    variant->arguments = alloc_zeroed(launch_plan->step_count, sizeof *variant->arguments);
-    int status = make_arguments(variant, problem, error);
-    return status != 0 ? status
-                       : device_code_resolve(&variant->copies[0], symbols_of(variant, problem),
-                                             &variant->compilation, launch_plan, error);
-}
-
 int device_variant_load(struct device_variant *variant, struct device_problem *problem,
                         struct compilation *compilation, enum outcome *outcome, struct error *error)
 {
@@ -256,7 +245,13 @@ int device_variant_load(struct device_variant *variant, struct device_problem *p
         *outcome = OUTCOME_LAUNCH_ERROR;
         return 0;
     }
-    return status != 0 ? status : make_steps(variant, problem, error);
+    if (status != 0)
+        return status;
+    variant->arguments = alloc_zeroed(variant->launch_plan.step_count, sizeof *variant->arguments);
+    status = make_arguments(variant, problem, error);
+    return status != 0 ? status
+                       : device_code_resolve(&variant->copies[0], symbols_of(variant, problem),
+                                             &variant->compilation, &variant->launch_plan, error);
 }
 
 void device_variant_unload(struct device_variant *variant, struct device_problem *problem)

@@ -244,17 +244,6 @@ static int serve(struct device_session *session, const json_t *request, struct a
 
 /* --- the process --- */
 
-/* Repairs after the failure has been reported, because the repair takes a while. */
-static int repair_and_tell(struct device_session *session, struct error *error)
-{
-    struct error refusal = {0};
-    int status = device_session_repair(session, &refusal);
-    return channel_send(session->channel,
-                        status != 0 ? message_from_error(&refusal)
-                                    : json_pack("{s:s}", "event", "repaired"),
-                        error);
-}
-
 /* Serves requests until the channel closes or the context is lost. */
 static int serve_all(struct device_session *session, struct error *error)
 {
@@ -269,8 +258,14 @@ static int serve_all(struct device_session *session, struct error *error)
                               error);
         if (answer.lost)
             break;
-        if (status == 0 && session->damaged)
-            status = repair_and_tell(session, error);
+        if (status == 0 &&
+            session->damaged) { /* told after the failure, because it takes a while */
+            int repaired = device_session_repair(session, &refusal);
+            status = channel_send(session->channel,
+                                  repaired != 0 ? message_from_error(&refusal)
+                                                : json_pack("{s:s}", "event", "repaired"),
+                                  error);
+        }
     }
     return status;
 }
@@ -344,21 +339,15 @@ static int greet_and_start(struct device_session *session, int number, struct er
     return status;
 }
 
-/* The worker uses one stream, so one queue of the GPU serves it. Creating a context with eight, the
- * driver's default, takes twice as long. */
-static void limit_connections(void)
-{
-    (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 0);
-}
-
 int device_worker_run(struct channel *channel, const char *which, struct error *error)
 {
     struct device_session session = {.channel = channel, .random = (uint64_t)clock_ns() | 1};
     bool lists = strcmp(which, "-1") == 0;
-    limit_connections();
+    /* One stream needs one queue of the GPU. A context with eight, the driver's default, takes twice as long. */
+    (void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "1", 0);
     int number = lists ? 0 : show_only(which);
     int status = driver_open(&session.device.driver, error);
-    if (status != 0 && !lists) {
+    if (status != 0 && strtol(which, NULL, 10) > 0) { /* perhaps there are not so many */
         struct error inner = *error;
         (void)error_set(error, status, "device %s not found: %.1400s", which, inner.message);
     }

@@ -104,16 +104,21 @@ static void read_now(struct gpu_monitor *monitor)
     }
 }
 
+static bool is_throttled(const struct gpu_monitor *monitor)
+{
+    return (monitor->latest.reasons & NVML_THROTTLING) != 0;
+}
+
 void gpu_monitor_read(struct gpu_monitor *monitor, int64_t begin_ns)
 {
     monitor->throttled = false;
     if (atomic_load(&monitor->state) != GPU_MONITOR_OPEN)
         return;
     if (monitor->read_ns != 0 && begin_ns - monitor->read_ns < READING_INTERVAL_NS)
-        monitor->throttled = nvml_throttled(monitor->latest.reasons);
+        monitor->throttled = is_throttled(monitor);
     if (monitor->read_ns == 0 || clock_ns() - monitor->read_ns >= READING_INTERVAL_NS) {
         read_now(monitor);
-        monitor->throttled = monitor->throttled || nvml_throttled(monitor->latest.reasons);
+        monitor->throttled = monitor->throttled || is_throttled(monitor);
     }
 }
 

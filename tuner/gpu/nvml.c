@@ -100,16 +100,6 @@ void nvml_read(const struct nvml *nvml, struct nvml_reading *reading)
         reading->reasons = reasons;
 }
 
-bool nvml_throttled(unsigned long long reasons)
-{
-    const unsigned long long lowering = 0
-#define X(name, bit, lowers) | ((lowers) ? (bit) : 0)
-        NVML_REASONS(X)
-#undef X
-        ;
-    return (reasons & lowering) != 0;
-}
-
 unsigned *nvml_processes(const struct nvml *nvml, size_t *count)
 {
     struct nvml_process *processes = NULL;

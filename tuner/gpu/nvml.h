@@ -45,23 +45,11 @@ enum {
     X(nvmlDeviceGetComputeRunningProcesses_v3, int,                                                \
       (nvml_handle device, unsigned *count, struct nvml_process *processes), 0)
 
-/* Why clocks are below their maximum. X(name, bit, 1 if the reason counts as throttling: power,
- * heat or the hardware) */
-#define NVML_REASONS(X)                                                                            \
-    X(idle, 0x1, 0)                                                                                \
-    X(application_clocks, 0x2, 0)                                                                  \
-    X(power_cap, 0x4, 1)                                                                           \
-    X(hardware_slowdown, 0x8, 1)                                                                   \
-    X(sync_boost, 0x10, 0)                                                                         \
-    X(thermal_slowdown, 0x20, 1)                                                                   \
-    X(hardware_thermal_slowdown, 0x40, 1)                                                          \
-    X(hardware_power_brake, 0x80, 1)                                                               \
-    X(display_clocks, 0x100, 0)
-
-enum nvml_reason {
-#define X(name, bit, lowers) NVML_REASON_##name = (bit),
-    NVML_REASONS(X)
-#undef X
+/* Why clocks are below their maximum: bits that NVML documents. Throttling is what lowers them because of
+ * power, heat or the hardware. */
+enum {
+    NVML_APPLICATION_CLOCKS = 0x2,
+    NVML_THROTTLING = 0x4 | 0x8 | 0x20 | 0x40 | 0x80, /* power cap, slowdowns, power brake */
 };
 
 struct nvml {
@@ -86,14 +74,11 @@ bool nvml_driver_version(char *version, size_t bytes);
 /* What NVML reports at one moment; 0 for a value that this GPU or driver does not report. */
 struct nvml_reading {
     unsigned sm_clock_mhz;
-    unsigned long long reasons; /* bits of enum nvml_reason, and unknown ones */
+    unsigned long long reasons; /* bits */
 };
 
 /* Takes from 10 us to 1 ms. */
 void nvml_read(const struct nvml *nvml, struct nvml_reading *reading);
-
-/* True if one of the reasons lowers the clocks because of power, heat or the hardware. */
-bool nvml_throttled(unsigned long long reasons);
 
 /* The pids of all processes with a compute context on the GPU, ours included; free the array. Empty
  * if NVML does not list them. In a container they may be the host's pids. */

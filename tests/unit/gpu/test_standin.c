@@ -202,43 +202,6 @@ static void test_a_missing_entry_point_is_named(void **state)
     end(&fixture);
 }
 
-static void test_no_gpu(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    struct error error = {0};
-    assert_int_equal(open_driver(&fixture, "devices=0", &error), ERROR_DEVICE);
-    assert_non_null(strstr(error.message, "CUDA_ERROR_NO_DEVICE"));
-    end(&fixture);
-}
-
-static void test_the_gpu_is_as_told(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    begin(&fixture, "devices=3,name=Test GPU,sm_count=7,l2_bytes=4096,memory_bytes=1000000");
-    const struct driver *cuda = &fixture.driver;
-    int count = 0, value = 0;
-    size_t bytes = 0;
-    char name[64];
-    CUdevice device;
-    assert_int_equal(cuda->cuDeviceGetCount(&count), CUDA_SUCCESS);
-    assert_int_equal(count, 3);
-    assert_int_equal(cuda->cuDeviceGet(&device, 3), CUDA_ERROR_INVALID_DEVICE);
-    assert_int_equal(cuda->cuDeviceGetName(name, sizeof name, 2), CUDA_SUCCESS);
-    assert_string_equal(name, "Test GPU");
-    assert_int_equal(
-        cuda->cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0),
-        CUDA_SUCCESS);
-    assert_int_equal(value, 7);
-    assert_int_equal(cuda->cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 0),
-                     CUDA_SUCCESS);
-    assert_int_equal(value, 4096);
-    assert_int_equal(cuda->cuDeviceTotalMem(&bytes, 0), CUDA_SUCCESS);
-    assert_int_equal(bytes, 1000000);
-    end(&fixture);
-}
-
 /* --- The tuner's own kernels --- */
 
 /* fill.c fills an application's scratch buffers, device_kernels.cu all others. The arguments are such
@@ -383,100 +346,7 @@ static void test_copies_stay_within_allocations(void **state)
     end(&fixture);
 }
 
-/* --- Modules --- */
-
-static void test_images_are_told_apart(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    struct image image;
-    CUmodule module;
-    CUfunction function;
-    begin(&fixture, "");
-    const struct driver *cuda = &fixture.driver;
-    make_image(&image, "scale_good", 80);
-    assert_int_equal(cuda->cuModuleLoadData(&module, image.bytes), CUDA_ERROR_NO_BINARY_FOR_GPU);
-    make_image(&image, "scale_good", 90);
-    assert_int_equal(cuda->cuModuleLoadData(&module, image.bytes), CUDA_SUCCESS);
-    assert_int_equal(cuda->cuModuleGetFunction(&function, module, "scale_wrong"),
-                     CUDA_ERROR_NOT_FOUND);
-    assert_int_equal(cuda->cuModuleUnload(module), CUDA_SUCCESS);
-    assert_int_equal(cuda->cuModuleUnload(module), CUDA_ERROR_INVALID_HANDLE);
-    image.bytes[0] = 'x';
-    assert_int_equal(cuda->cuModuleLoadData(&module, image.bytes), CUDA_ERROR_INVALID_IMAGE);
-    end(&fixture);
-}
-
-static void test_the_figures_come_from_the_image(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    begin(&fixture, "");
-    CUfunction function = load(&fixture, "scale_good");
-    static const struct {
-        CUfunction_attribute attribute;
-        int value;
-    } expected[] = {
-        {CU_FUNC_ATTRIBUTE_NUM_REGS, 40},
-        {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, 64},
-        {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 512},
-        {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, 400},
-        {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 49152 - 400},
-    };
-    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        int value = -1;
-        assert_int_equal(fixture.driver.cuFuncGetAttribute(&value, expected[i].attribute, function),
-                         CUDA_SUCCESS);
-        assert_int_equal(value, expected[i].value);
-    }
-    end(&fixture);
-}
-
-/* 40 registers: a block of 512 threads takes 20,480 of 65,536, so three fit; with 100 KB each, two
- */
-static void test_occupancy(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    begin(&fixture, "");
-    const struct driver *cuda = &fixture.driver;
-    CUfunction function = load(&fixture, "scale_good");
-    int blocks = 0;
-    assert_int_equal(cuda->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 512, 0),
-                     CUDA_SUCCESS);
-    assert_int_equal(blocks, 3);
-    assert_int_equal(
-        cuda->cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 102400),
-        CUDA_SUCCESS);
-    assert_int_equal(
-        cuda->cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 512, 102400),
-        CUDA_SUCCESS);
-    assert_int_equal(blocks, 2);
-    end(&fixture);
-}
-
 /* --- Launches --- */
-
-static void test_a_kernel_runs(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    begin(&fixture, "");
-    CUdeviceptr in = allocate(&fixture, 4000), out = allocate(&fixture, 4000);
-    float values[1000];
-    for (int i = 0; i < 1000; i++)
-        values[i] = (float)i;
-    assert_int_equal(fixture.driver.cuMemcpyHtoD(in, values, 4000), CUDA_SUCCESS);
-    /* other streams would not wait for the copy */
-    assert_int_equal(fixture.driver.cuStreamSynchronize(NULL), CUDA_SUCCESS);
-    assert_int_equal(launch_scale(&fixture, load(&fixture, "scale_good"), in, out, 4, 256),
-                     CUDA_SUCCESS);
-    assert_int_equal(fixture.driver.cuStreamSynchronize(fixture.stream), CUDA_SUCCESS);
-    assert_int_equal(fixture.driver.cuMemcpyDtoH(values, out, 4000), CUDA_SUCCESS);
-    for (int i = 0; i < 1000; i++)
-        assert_true(values[i] == 3 * (float)i);
-    end(&fixture);
-}
 
 static void test_launches_that_the_driver_refuses(void **state)
 {
@@ -517,94 +387,7 @@ static void test_a_fault_ends_the_context(void **state)
     end(&fixture);
 }
 
-static void test_a_trap_is_a_launch_failure(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    begin(&fixture, "");
-    CUdeviceptr in = allocate(&fixture, 4000), out = allocate(&fixture, 4000);
-    assert_int_equal(launch_scale(&fixture, load(&fixture, "scale_trap"), in, out, 4, 256),
-                     CUDA_SUCCESS);
-    assert_int_equal(fixture.driver.cuStreamSynchronize(fixture.stream), CUDA_ERROR_LAUNCH_FAILED);
-    end(&fixture);
-}
-
-/* --- Virtual time --- */
-
-/* Between events, of a launch of scale_good. */
-static double time_of(const struct fixture *fixture, CUfunction function, unsigned blocks,
-                      unsigned threads)
-{
-    const struct driver *cuda = &fixture->driver;
-    CUdeviceptr memory = allocate(fixture, 4000);
-    CUevent start = make_event(fixture), finish = make_event(fixture);
-    float milliseconds = -1;
-    assert_int_equal(cuda->cuEventRecord(start, fixture->stream), CUDA_SUCCESS);
-    assert_int_equal(launch_scale(fixture, function, memory, memory, blocks, threads),
-                     CUDA_SUCCESS);
-    assert_int_equal(cuda->cuEventRecord(finish, fixture->stream), CUDA_SUCCESS);
-    assert_int_equal(cuda->cuEventElapsedTime(&milliseconds, start, finish), CUDA_ERROR_NOT_READY);
-    assert_int_equal(cuda->cuStreamSynchronize(fixture->stream), CUDA_SUCCESS);
-    assert_int_equal(cuda->cuEventElapsedTime(&milliseconds, start, finish), CUDA_SUCCESS);
-    return (double)milliseconds * 1e6;
-}
-
-static void test_times_follow_the_model(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    begin(&fixture, "base_ns=20000,element_ns=1,best_block=256,best_grid=4,steepness=0.1,noise=0");
-    CUfunction function = load(&fixture, "scale_good");
-    double best = time_of(&fixture, function, 4, 256);
-    assert_true(fabs(best - 21000) <= 32);
-    assert_true(fabs(time_of(&fixture, function, 4, 64) - 1.4 * 21000) <= 32);
-    assert_true(fabs(time_of(&fixture, function, 8, 512) - 1.2 * 21000) <= 32);
-    end(&fixture);
-}
-
-static void test_noise_is_seeded(void **state)
-{
-    (void)state;
-    double times[3][20];
-    static const char *const controls[3] = {"noise=0.05,seed=1", "noise=0.05,seed=1",
-                                            "noise=0.05,seed=2"};
-    for (int run = 0; run < 3; run++) {
-        struct fixture fixture;
-        begin(&fixture, controls[run]);
-        CUfunction function = load(&fixture, "scale_good");
-        for (int i = 0; i < 20; i++) {
-            times[run][i] = time_of(&fixture, function, 64, 256);
-            assert_true(fmod(rint(times[run][i]), 32) == 0);
-            assert_true(fabs(times[run][i] / 10000 - 1) < 0.25);
-        }
-        end(&fixture);
-    }
-    assert_memory_equal(times[0], times[1], sizeof times[0]);
-    assert_memory_not_equal(times[0], times[2], sizeof times[0]);
-    assert_true(times[0][0] != times[0][1]);
-}
-
-static void test_drift_and_throttling(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    begin(&fixture, "noise=0,element_ns=0,throttle=1:0.25:2");
-    CUfunction function = load(&fixture, "scale_good");
-    int slow = 0;
-    for (int i = 0; i < 100; i++) {
-        double ns = time_of(&fixture, function, 64, 256);
-        assert_true(fabs(ns - 10000) <= 32 || fabs(ns - 20000) <= 32);
-        slow += ns > 15000;
-    }
-    assert_in_range(slow, 10, 20); /* a quarter of the time, at half the speed */
-    end(&fixture);
-
-    begin(&fixture, "noise=0,element_ns=0,drift=1000");
-    function = load(&fixture, "scale_good");
-    double first = time_of(&fixture, function, 64, 256);
-    assert_true(time_of(&fixture, function, 64, 256) > first);
-    end(&fixture);
-}
+/* --- Waiting --- */
 
 static void test_queued_work_is_pending(void **state)
 {
@@ -773,22 +556,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_entry_point_is_found),
         cmocka_unit_test(test_a_missing_entry_point_is_named),
-        cmocka_unit_test(test_no_gpu),
-        cmocka_unit_test(test_the_gpu_is_as_told),
         cmocka_unit_test(test_fills_are_those_of_the_host),
         cmocka_unit_test(test_exact_is_exact_for_integers_of_64_bits),
         cmocka_unit_test(test_memory_is_limited_and_comes_back),
         cmocka_unit_test(test_copies_stay_within_allocations),
-        cmocka_unit_test(test_images_are_told_apart),
-        cmocka_unit_test(test_the_figures_come_from_the_image),
-        cmocka_unit_test(test_occupancy),
-        cmocka_unit_test(test_a_kernel_runs),
         cmocka_unit_test(test_launches_that_the_driver_refuses),
         cmocka_unit_test(test_a_fault_ends_the_context),
-        cmocka_unit_test(test_a_trap_is_a_launch_failure),
-        cmocka_unit_test(test_times_follow_the_model),
-        cmocka_unit_test(test_noise_is_seeded),
-        cmocka_unit_test(test_drift_and_throttling),
         cmocka_unit_test(test_queued_work_is_pending),
         cmocka_unit_test(test_the_nth_call_fails),
         cmocka_unit_test(test_a_planted_fault_of_the_kernel_is_sticky),
