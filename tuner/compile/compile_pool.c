@@ -179,14 +179,6 @@ void compile_pool_drop(struct compile_pool *pool, struct compile_job *job)
     pool_jobs_remove(&pool->jobs, dropped);
 }
 
-void compile_pool_order(struct compile_pool *pool)
-{
-    size_t workers = compile_pool_workers(pool);
-    if (workers > 1 && pool->jobs.queue_count > 1 &&
-        pool->jobs.done_count - pool->jobs.ordered_count >= workers)
-        pool_jobs_order(&pool->jobs);
-}
-
 /* --- waiting --- */
 
 int compile_pool_wait_until(struct compile_pool *pool, const struct compile_job *job,
@@ -249,7 +241,6 @@ double compile_pool_left_s(const struct compile_pool *pool, size_t *jobs)
     }
     double left_s = compile_estimate_left_s(&pool->jobs.estimate,
                                             pool_places_limit(&workers->places), running, count);
-    left_s += pool_jobs_excess_s(&pool->jobs) / (double)pool_places_limit(&workers->places);
     *jobs = pool->jobs.queue_count + count;
     free(running);
     return left_s > 0 ? left_s : 0;

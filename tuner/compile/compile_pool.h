@@ -71,11 +71,6 @@ struct compile_job *compile_pool_refuse(struct compile_pool *pool, const struct 
  * a worker that is compiling it is killed. */
 void compile_pool_drop(struct compile_pool *pool, struct compile_job *job);
 
-/* Call it now and then once all jobs are requested and their order does not matter: those that are
- * likely to take longest go first, by what finished ones took, so that all workers end at nearly the
- * same time. */
-void compile_pool_order(struct compile_pool *pool);
-
 /* The number of jobs that were requested and not dropped. */
 size_t compile_pool_held(const struct compile_pool *pool);
 

@@ -74,7 +74,6 @@ void pool_jobs_release(struct pool_jobs *jobs)
     tdestroy(jobs->by_key, free_job);
     leave_source(jobs->source);
     compile_estimate_release(&jobs->estimate);
-    compile_order_release(&jobs->order);
     free(jobs->cache_folder);
 }
 
@@ -164,50 +163,6 @@ void pool_jobs_enqueue(struct pool_jobs *jobs, struct pool_job *job, bool urgent
 void pool_jobs_note_time(struct pool_jobs *jobs, const struct pool_job *job, double seconds)
 {
     compile_estimate_done(&jobs->estimate, job->kind, seconds);
-    if (job->source != NULL)
-        compile_order_note(&jobs->order, job->source->hash, &job->options, seconds);
-}
-
-/* Jobs of one source stay together: their workers share what they have precompiled of its headers. */
-static int compare_expected(const void *left, const void *right)
-{
-    const struct pool_job *const *a = left;
-    const struct pool_job *const *b = right;
-    if ((*a)->urgent != (*b)->urgent)
-        return (*a)->urgent ? -1 : 1;
-    if ((*a)->kind != (*b)->kind)
-        return (*a)->kind < (*b)->kind ? -1 : 1;
-    return ((*a)->expected_s < (*b)->expected_s) - ((*a)->expected_s > (*b)->expected_s);
-}
-
-void pool_jobs_order(struct pool_jobs *jobs)
-{
-    struct pool_job **queued = NULL;
-    size_t count = 0;
-    jobs->ordered_count = jobs->done_count;
-    for (struct pool_job *job = jobs->first; job != NULL; job = job->next) {
-        if (job->source != NULL)
-            job->expected_s = compile_order_expect(&jobs->order, job->source->hash, &job->options);
-        *ARRAY_APPEND(queued, count) = job;
-    }
-    if (count > 0)
-        qsort(queued, count, sizeof *queued, compare_expected);
-    struct pool_job **link = &jobs->first;
-    for (size_t i = 0; i < count; i++) {
-        *link = jobs->last = queued[i];
-        link = &queued[i]->next;
-    }
-    *link = NULL;
-    free(queued);
-}
-
-double pool_jobs_excess_s(const struct pool_jobs *jobs)
-{
-    double excess_s = 0;
-    for (const struct pool_job *job = jobs->first; job != NULL; job = job->next)
-        if (job->expected_s > 0)
-            excess_s += job->expected_s - compile_estimate_mean_s(&jobs->estimate, job->kind);
-    return excess_s;
 }
 
 struct pool_job *pool_jobs_dequeue(struct pool_jobs *jobs)

@@ -22,7 +22,6 @@
 #include "base/hash.h"
 #include "compile/compile_estimate.h"
 #include "compile/compile_job.h"
-#include "compile/compile_order.h"
 #include "template/variant.h"
 
 #include <stdbool.h>
@@ -45,7 +44,6 @@ struct pool_job {
     size_t kind;            /* for the estimate */
     bool urgent;            /* before all others */
     bool unreadable;        /* done, but its entry is not there any more */
-    double expected_s;      /* by the order of the queue; 0: it has none yet */
     char arch[16];
     char *name; /* these three until it is done, unless the cache had its cubin */
     struct pool_source *source;
@@ -63,8 +61,6 @@ struct pool_jobs {
     struct pool_job *last;
     size_t queue_count;
     size_t queued_with_headers; /* of the queue */
-    struct compile_order order;
-    uint64_t ordered_count; /* done_count when the queue was put in order */
     struct compile_estimate estimate;
 };
 
@@ -93,14 +89,6 @@ void pool_jobs_enqueue(struct pool_jobs *jobs, struct pool_job *job, bool urgent
 
 /* Notes how long a worker took for the job. */
 void pool_jobs_note_time(struct pool_jobs *jobs, const struct pool_job *job, double seconds);
-
-/* Puts the queue in order: of each source, the longest job first; sources stay in the order of their
- * first requests, and urgent jobs before all. */
-void pool_jobs_order(struct pool_jobs *jobs);
-
-/* By how many seconds the queued jobs together are expected to take longer than as many average ones;
- * negative: shorter. 0 as long as the queue was not put in order. */
-double pool_jobs_excess_s(const struct pool_jobs *jobs);
 
 /* Takes the first job out of the queue, which is not empty. */
 struct pool_job *pool_jobs_dequeue(struct pool_jobs *jobs);

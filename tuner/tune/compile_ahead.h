@@ -9,7 +9,6 @@
 #include "compile/compile_pool.h"
 #include "tune/tuning_job.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct compile_ahead {
@@ -19,7 +18,6 @@ struct compile_ahead {
     size_t workers; /* of the pool, at most: none should wait for a request */
     size_t sample;  /* so many variants of each job before all others */
     size_t next;    /* the first that may have something to compile */
-    bool requested; /* something was; otherwise all are searches, which choose their own order */
 };
 
 /* Requests the next compile job. Returns 1; 0 if none is left or enough are held; ERROR_INTERRUPTED or

@@ -19,11 +19,10 @@ struct gpu_request gpu_request_from(json_t *object)
 struct gpu_request gpu_request_trial(const char *cubin, const struct bindings *parameters,
                                      const struct gpu_client_trial *trial)
 {
-    struct gpu_request request = gpu_request_from(
-        json_pack("{s:s, s:s, s:o, s:I, s:f, s:f, s:f}", "do", "trial", "cubin", cubin,
-                  "parameters", bindings_to_json(parameters), "samples",
-                  (json_int_t)trial->samples, "hopeless_ns", trial->hopeless_ns, "enough_ns",
-                  trial->enough_ns, "short_ns", trial->short_ns));
+    struct gpu_request request = gpu_request_from(json_pack(
+        "{s:s, s:s, s:o, s:I, s:f, s:f, s:f}", "do", "trial", "cubin", cubin, "parameters",
+        bindings_to_json(parameters), "samples", (json_int_t)trial->samples, "hopeless_ns",
+        trial->hopeless_ns, "enough_ns", trial->enough_ns, "short_ns", trial->short_ns));
     request.may_be_batched = trial->short_ns > 0;
     request.enough_ns = trial->enough_ns;
     return request;

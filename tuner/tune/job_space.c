@@ -253,19 +253,6 @@ int job_space_enumerate(struct tuning_job *job, struct error *error)
     return status;
 }
 
-int job_space_begin(struct tuning_job *job, size_t count, struct error *error)
-{
-    struct space *space = new_space(job);
-    struct bindings parameters = {0};
-    int status = 1;
-    while (status == 1 && job->study.result_count < count)
-        if ((status = space_next(space, &parameters, error)) == 1)
-            (void)tuning_job_add(job, &parameters);
-    bindings_release(&parameters);
-    space_free(space);
-    return status < 0 ? status : 0;
-}
-
 /* --- searching --- */
 
 /* Takes over what is stored of the space. */

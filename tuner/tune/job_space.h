@@ -17,9 +17,6 @@
  * 10^7 variants after constraints. */
 int job_space_enumerate(struct tuning_job *job, struct error *error);
 
-/* Adds the first `count` variants of the space, whatever the record has. Returns 0 or ERROR_CONFIG. */
-int job_space_begin(struct tuning_job *job, size_t count, struct error *error);
-
 /* Begins a search, of at most `evaluations` variants (0: any number) with those that are known. The size
  * of the space is estimated if it cannot be counted by `end_ns`, on clock_ns().
  * Returns 0 or ERROR_CONFIG if a constraint fails. */

@@ -8,7 +8,6 @@
 #include "compile/compile_worker.h"
 #include "compile/cubin_cache.h"
 #include "record/tuned_file.h"
-#include "tune/gpu_guess.h"
 #include "tune/run_group.h"
 #include "tune/storage.h"
 
@@ -43,7 +42,6 @@ static void end_cache_use(struct run *run)
 
 void run_release(struct run *run)
 {
-    early_compile_end(&run->early);
     for (size_t i = 0; i < run->job_count; i++)
         tuning_job_release(&run->jobs[i]);
     free(run->jobs);
@@ -117,15 +115,6 @@ static int start_workers(struct run *run, struct error *error)
     if (status == 0 && cubin_cache_is_new(run->cache)) /* ready when the driver has the GPU */
         status = compile_pool_start(run->pool, error);
     return status;
-}
-
-/* The compiler would have nothing to do until the driver is initialised. */
-static void compile_early(struct run *run)
-{
-    char arch[GPU_GUESS_BYTES];
-    if (!run->environment.static_mode && nodes_count(run->options.nodes) < 2 &&
-        cubin_cache_is_new(run->cache) && gpu_guess_arch("", arch))
-        early_compile_begin(&run->early, run->pool, &run->limits, &run->environment, arch);
 }
 
 static int refuse_unlike(const struct fleet_gpu *gpu, const struct fleet_gpu *lead,
@@ -325,7 +314,6 @@ static int make_jobs(struct run *run, struct error *error)
         status = run_group_plan(&run->groups[i], &run->jobs[i * count], &total, &searched, error);
     if (status == 0)
         status = compile_first(run, error);
-    early_compile_end(&run->early);
     progress_start(&run->progress, searched ? 0 : total, run->options.quiet);
     run->progress.history = run->options.history;
     run->progress.cluster = run->cluster;
@@ -426,9 +414,6 @@ static int prepare_run(struct run *run, struct error *error)
         status = start_workers(run, error);
     if (status == 0)
         status = open_record(run, error);
-    timings_stage(&run->timings, TIMING_SPACE);
-    if (status == 0)
-        compile_early(run);
     timings_stage(&run->timings, TIMING_CONTEXT);
     if (status == 0)
         status = find_gpus(run, error);

@@ -10,7 +10,6 @@
 #include "record/study.h"
 #include "template/sweep.h"
 #include "tune/compile_ahead.h"
-#include "tune/early_compile.h"
 #include "tune/fleet.h"
 #include "tune/progress.h"
 #include "tune/run_limits.h"
@@ -78,7 +77,6 @@ struct run {
     struct cubin_cache_use cache_use;
     struct event_loop loop;
     struct compile_pool *pool;
-    struct early_compile early;
     struct fleet fleet; /* without GPUs in static mode */
     struct run_group *groups;
     size_t group_count;
