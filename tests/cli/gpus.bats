@@ -235,10 +235,3 @@ shown() {
     autotune --config "$sweeps/scale.ini"
     exits 3
 }
-
-@test "a driver that does not know GPUs by their UUIDs is asked for their numbers" {
-    stand_in "devices=2" "uuid_names=0" "log = $scratch/calls" "1.fault = cuLaunchKernel:40:kill"
-    autotune --config "$sweeps/scale.ini" --device all
-    exits 0
-    has results/tuned.ini "kernel = scale"
-}

@@ -302,14 +302,14 @@ static int send_devices(struct device_session *session, struct error *error)
 }
 
 /*
- * Of the GPUs that the user shows, has the driver show only number `which`, or the one with that UUID:
- * it initialises all that it shows. Only before it is opened. Returns the GPU's number from then on.
+ * Of the GPUs that the user shows, has the driver show only number `which`: it initialises all that it
+ * shows. Only before it is opened. Returns the GPU's number from then on.
  */
 static int show_only(const char *which)
 {
     const char *shown = getenv("CUDA_VISIBLE_DEVICES");
     int number = (int)strtol(which, NULL, 10);
-    if (shown == NULL || which[0] == 'G') {
+    if (shown == NULL) {
         (void)setenv("CUDA_VISIBLE_DEVICES", which, 1);
         return 0;
     }

@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "tune/gpu_cache.h"
 #include "tune/gpu_places.h"
 #include "tune/lock_worker.h"
 
@@ -10,21 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known from the last time. */
-static void assume(struct fleet *fleet, struct gpu_place *places, const char *folder)
-{
-    for (size_t i = 0; i < fleet->count; i++) {
-        struct fleet_gpu *gpu = &fleet->gpus[i];
-        bool several = false;
-        gpu->assumed =
-            node_is_here(gpu->node) && gpu_cache_read(folder, gpu->ordinal, &gpu->gpu, &several);
-        if (gpu->assumed && several)
-            (void)snprintf(places[i].uuid, sizeof places[i].uuid, "%s", gpu->gpu.uuid);
-    }
-}
-
 int fleet_start(struct fleet *fleet, const struct device_list *devices, struct nodes *nodes,
-                const char *folder, struct event_loop *loop, struct error *error)
+                struct event_loop *loop, struct error *error)
 {
     struct gpu_place *places;
     size_t count;
@@ -33,10 +19,9 @@ int fleet_start(struct fleet *fleet, const struct device_list *devices, struct n
     for (size_t i = 0; i < count && status == 0; i++)
         fleet->gpus[fleet->count++] = (struct fleet_gpu){
             .node = places[i].node, .ordinal = places[i].ordinal, .lock = {.file = -1}};
-    assume(fleet, places, folder);
     for (size_t i = 0; i < fleet->count && status == 0; i++) {
         struct fleet_gpu *gpu = &fleet->gpus[i];
-        status = gpu_client_new(&gpu->client, gpu->node, gpu->ordinal, places[i].uuid, loop, error);
+        status = gpu_client_new(&gpu->client, gpu->node, gpu->ordinal, loop, error);
     }
     free(places);
     return status;
@@ -64,59 +49,12 @@ void fleet_release(struct fleet *fleet)
     *fleet = (struct fleet){0};
 }
 
-static int ask_unknown(struct fleet *fleet, const char *folder, struct error *error)
+int fleet_identify(struct fleet *fleet, struct error *error)
 {
     int status = 0;
-    for (size_t i = 0; i < fleet->count && status == 0; i++) {
-        struct fleet_gpu *gpu = &fleet->gpus[i];
-        if (gpu->assumed)
-            continue;
-        status = gpu_client_gpu(gpu->client, &gpu->gpu, error);
-        if (status == 0 && node_is_here(gpu->node))
-            gpu_cache_write(folder, gpu->ordinal, &gpu->gpu, gpu_client_shows_several(gpu->client));
-    }
+    for (size_t i = 0; i < fleet->count && status == 0; i++)
+        status = gpu_client_gpu(fleet->gpus[i].client, &fleet->gpus[i].gpu, error);
     return status;
-}
-
-int fleet_confirm(struct fleet_gpu *gpu, const char *folder, struct error *error)
-{
-    struct gpu actual;
-    int status = gpu->assumed ? gpu_client_gpu(gpu->client, &actual, error) : 0;
-    if (status != 0)
-        return status;
-    bool other = gpu->assumed && !gpu_equal(&actual, &gpu->gpu);
-    gpu->assumed = false;
-    if (other) {
-        gpu->gpu = actual;
-        gpu_cache_write(folder, gpu->ordinal, &actual, gpu_client_shows_several(gpu->client));
-        return error_set(error, ERROR_DEVICE,
-                         "device %d has changed since the last run; run the same command again",
-                         gpu->ordinal);
-    }
-    return 0;
-}
-
-static bool are_distinct(const struct fleet *fleet)
-{
-    for (size_t i = 0; i < fleet->count; i++)
-        for (size_t j = 0; j < i; j++)
-            if (strcmp(fleet->gpus[i].gpu.uuid, fleet->gpus[j].gpu.uuid) == 0)
-                return false;
-    return true;
-}
-
-/* If one GPU seems to be in two places, what is known from the last time cannot be. */
-int fleet_identify(struct fleet *fleet, const char *folder, struct error *error)
-{
-    int status = ask_unknown(fleet, folder, error);
-    if (status != 0 || are_distinct(fleet))
-        return status;
-    for (size_t i = 0; i < fleet->count && status == 0; i++) {
-        if (fleet->gpus[i].assumed)
-            status = gpu_client_distrust(fleet->gpus[i].client, error);
-        fleet->gpus[i].assumed = false;
-    }
-    return status != 0 ? status : ask_unknown(fleet, folder, error);
 }
 
 /* A context on a GPU is another process to the run that measures there, and takes memory. Workers

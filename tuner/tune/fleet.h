@@ -3,9 +3,8 @@
  *
  * Calling sequence:
  *     fleet_start, which starts the workers; they make their contexts meanwhile
- *     fleet_identify: which GPUs these are, from the last time or from the workers
+ *     fleet_identify: which GPUs these are
  *     fleet_lock: no other run measures on them
- *     fleet_confirm, before anything is measured: what was known from the last time still holds
  *     fleet_end_begin, when everything is measured, if there is other work
  *     fleet_release, in any case
  */
@@ -28,7 +27,6 @@ struct fleet_gpu {
     struct node *node; /* NULL: this machine */
     int ordinal;       /* of its GPUs */
     struct gpu gpu;
-    bool assumed;         /* `gpu` is from the last time; the device worker has not confirmed it */
     struct gpu_lock lock; /* of a GPU of this machine; of others, only the owner */
     struct worker holder; /* of the lock of another machine's */
     struct gpu_client *client;
@@ -45,24 +43,18 @@ struct fleet {
     size_t count;
 };
 
-/* Starts a device worker for each GPU of the list, as gpu_places.h finds them. `folder` is that of the
- * cubin cache, which also has what is known from the last time. Returns 0, ERROR_DEVICE if there are
- * none, ERROR_USAGE if they are too many, or ERROR_WORKER. */
+/* Starts a device worker for each GPU of the list, as gpu_places.h finds them. Returns 0, ERROR_DEVICE
+ * if there are none, ERROR_USAGE if they are too many, or ERROR_WORKER. */
 int fleet_start(struct fleet *fleet, const struct device_list *devices, struct nodes *nodes,
-                const char *folder, struct event_loop *loop, struct error *error);
+                struct event_loop *loop, struct error *error);
 
 /* Lets the device workers end, for which the driver needs some 50 ms or more, while the caller does
  * something else. Only gpu_client_monitor_error() and fleet_release() may follow. */
 void fleet_end_begin(const struct fleet *fleet);
 void fleet_release(struct fleet *fleet);
 
-/* Asks the workers of GPUs that are not known from the last time. Returns 0 or an error of
- * gpu_client_gpu(). */
-int fleet_identify(struct fleet *fleet, const char *folder, struct error *error);
-
-/* Asks the GPU's worker. A GPU that is not the same as the last time is ERROR_DEVICE; what it is has
- * been noted for the next run. */
-int fleet_confirm(struct fleet_gpu *gpu, const char *folder, struct error *error);
+/* Asks the workers. Returns 0 or an error of gpu_client_gpu(). */
+int fleet_identify(struct fleet *fleet, struct error *error);
 
 /* Who is told that the run waits for another one. */
 struct fleet_notice {

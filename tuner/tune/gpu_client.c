@@ -36,11 +36,11 @@ struct gpu_client {
 
 /* --- the worker --- */
 
-int gpu_client_new(struct gpu_client **client, struct node *node, int ordinal, const char *uuid,
+int gpu_client_new(struct gpu_client **client, struct node *node, int ordinal,
                    struct event_loop *loop, struct error *error)
 {
     struct gpu_client *new = alloc_zeroed(1, sizeof *new);
-    int status = gpu_worker_init(&new->worker, node, ordinal, uuid, loop, error);
+    int status = gpu_worker_init(&new->worker, node, ordinal, loop, error);
     if (status != 0) {
         gpu_client_free(new);
         new = NULL;
@@ -86,16 +86,6 @@ int gpu_client_gpu(struct gpu_client *client, struct gpu *gpu, struct error *err
     int status = gpu_worker_greet(&client->worker, error);
     *gpu = client->worker.gpu;
     return finish(client, status);
-}
-
-bool gpu_client_shows_several(const struct gpu_client *client)
-{
-    return client->worker.several;
-}
-
-int gpu_client_distrust(struct gpu_client *client, struct error *error)
-{
-    return client->worker.uuid[0] == '\0' ? 0 : gpu_worker_show_all(&client->worker, error);
 }
 
 void gpu_client_open_begin(struct gpu_client *client, const struct gpu_problem *problem)

@@ -35,9 +35,9 @@
 
 struct gpu_client;
 
-/* Starts the device worker of GPU `ordinal` of that node (NULL: this machine), whose UUID may be known
- * (gpu_worker_init()); `loop` must outlive the client. Returns 0 or ERROR_WORKER. */
-int gpu_client_new(struct gpu_client **client, struct node *node, int ordinal, const char *uuid,
+/* Starts the device worker of GPU `ordinal` of that node (NULL: this machine); `loop` must outlive the
+ * client. Returns 0 or ERROR_WORKER. */
+int gpu_client_new(struct gpu_client **client, struct node *node, int ordinal,
                    struct event_loop *loop, struct error *error);
 void gpu_client_free(struct gpu_client *client); /* NULL is allowed */
 
@@ -51,13 +51,6 @@ void gpu_client_end_begin(const struct gpu_client *client);
 
 /* What the greeting said. Returns 0 or ERROR_DEVICE (no driver, no such device). */
 int gpu_client_gpu(struct gpu_client *client, struct gpu *gpu, struct error *error);
-
-/* Whether the driver shows others, too, and finds this one by its UUID. */
-bool gpu_client_shows_several(const struct gpu_client *client);
-
-/* Has gpu_client_gpu() ask the driver for the GPU's number again, if it was asked for its UUID. Returns
- * 0 or ERROR_DEVICE. */
-int gpu_client_distrust(struct gpu_client *client, struct error *error);
 
 /* Makes the problem's buffers and expected results; `*empty_ns` is the median time of an empty
  * kernel. Returns ERROR_MEMORY if the GPU has no memory for them, after which another problem may

@@ -14,15 +14,6 @@ static void add(struct gpu_place **places, size_t *count, struct node *node, int
     *ARRAY_APPEND(*places, *count) = (struct gpu_place){.node = node, .ordinal = ordinal};
 }
 
-/* One of several that the node's driver shows. */
-static void add_shown(struct gpu_place **places, size_t *count, struct node *node,
-                      const struct gpu *gpus, size_t shown, size_t index)
-{
-    add(places, count, node, (int)index);
-    if (shown > 1)
-        (void)snprintf((*places)[*count - 1].uuid, sizeof(*places)->uuid, "%s", gpus[index].uuid);
-}
-
 /* Every GPU that the driver shows. */
 static int add_all(struct gpu_place **places, size_t *count, struct error *error)
 {
@@ -35,7 +26,7 @@ static int add_all(struct gpu_place **places, size_t *count, struct error *error
                            "it is to use with --device",
                            shown, (int)DEVICES_MOST);
     for (size_t i = 0; i < shown && status == 0; i++)
-        add_shown(places, count, NULL, gpus, shown, i);
+        add(places, count, NULL, (int)i);
     free(gpus);
     return status;
 }
@@ -74,7 +65,7 @@ static void add_gpus(struct search *search, struct node *node, const struct gpu 
             continue;
         (void)snprintf(*ARRAY_APPEND(search->uuids, search->uuid_count), sizeof *search->uuids,
                        "%s", gpus[i].uuid);
-        add_shown(&search->places, &search->count, node, gpus, count, i);
+        add(&search->places, &search->count, node, (int)i);
     }
 }
 

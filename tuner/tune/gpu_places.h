@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/node.h"
-#include "record/study_gpu.h"
 #include "template/device_list.h"
 
 #include <stddef.h>
@@ -12,7 +11,6 @@
 struct gpu_place {
     struct node *node; /* NULL: this machine */
     int ordinal;
-    char uuid[GPU_UUID_BYTES]; /* "": there is no other GPU, or it is not known yet */
 };
 
 /*

@@ -161,23 +161,16 @@ int gpu_worker_expect(const json_t *message, const char *event, struct error *er
 
 /* --- starting --- */
 
-const char *gpu_worker_which(const struct gpu_worker *worker)
-{
-    return worker->uuid[0] != '\0' ? worker->uuid : worker->ordinal;
-}
-
 static int start(struct gpu_worker *worker, struct error *error)
 {
-    return worker_start(&worker->process, worker->node, "device", gpu_worker_which(worker), error);
+    return worker_start(&worker->process, worker->node, "device", worker->ordinal, error);
 }
 
-int gpu_worker_init(struct gpu_worker *worker, struct node *node, int ordinal, const char *uuid,
+int gpu_worker_init(struct gpu_worker *worker, struct node *node, int ordinal,
                     struct event_loop *loop, struct error *error)
 {
     *worker = (struct gpu_worker){.loop = loop, .node = node};
     (void)snprintf(worker->ordinal, sizeof worker->ordinal, "%d", ordinal);
-    (void)snprintf(worker->uuid, sizeof worker->uuid, "%s", uuid);
-    worker->several = uuid[0] != '\0';
     return start(worker, error);
 }
 
@@ -202,12 +195,18 @@ void gpu_worker_release(struct gpu_worker *worker)
     gpu_worker_clear(worker);
 }
 
-/* Of several GPUs, the worker's successors need this one alone. */
-static void note_visible(struct gpu_worker *worker, const json_t *ready)
+/* Numbers may change while a run goes on, if the driver loses a GPU. */
+static int take_gpu(struct gpu_worker *worker, const json_t *description, struct error *error)
 {
-    worker->several = gpu_reply_integer(ready, "visible") > 1 && !worker->by_number;
-    if (worker->several)
-        (void)snprintf(worker->uuid, sizeof worker->uuid, "%s", worker->gpu.uuid);
+    struct gpu gpu;
+    int status = gpu_from_json(description, &gpu, error);
+    if (status != 0)
+        return status;
+    if (worker->gpu.uuid[0] != '\0' && strcmp(worker->gpu.uuid, gpu.uuid) != 0)
+        return error_set(error, ERROR_DEVICE, "GPU %s is '%s' now, and was '%s'", worker->ordinal,
+                         gpu.uuid, worker->gpu.uuid);
+    worker->gpu = gpu;
+    return 0;
 }
 
 /* Returns 1; 0 with the `reason` if the worker is lost; or an error. */
@@ -222,19 +221,9 @@ static int await_greeting(struct gpu_worker *worker, char reason[WORKER_REASON_B
         return status;
     status = gpu_worker_expect(message, "ready", error);
     if (status == 0)
-        status = gpu_from_json(json_object_get(message, "gpu"), &worker->gpu, error);
-    if (status == 0 && worker->uuid[0] == '\0')
-        note_visible(worker, message);
+        status = take_gpu(worker, json_object_get(message, "gpu"), error);
     json_decref(message);
     return status != 0 ? status : 1;
-}
-
-int gpu_worker_show_all(struct gpu_worker *worker, struct error *error)
-{
-    worker->uuid[0] = '\0';
-    worker->by_number = true;
-    worker->greeted = false;
-    return gpu_worker_kill(worker, error);
 }
 
 int gpu_worker_greet(struct gpu_worker *worker, struct error *error)
@@ -251,8 +240,6 @@ int gpu_worker_greet(struct gpu_worker *worker, struct error *error)
             status = start(worker, error);
         if (status == 0)
             status = await_greeting(worker, reason, error);
-        if (worker->uuid[0] != '\0' && (status == 0 || status == ERROR_DEVICE))
-            status = gpu_worker_show_all(worker, error);
         if (status < 0)
             return status;
         worker->greeted = status == 1;

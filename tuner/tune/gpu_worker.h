@@ -9,7 +9,6 @@
 #include "base/event_loop.h"
 #include "base/worker.h"
 #include "record/gpu.h"
-#include "record/study_gpu.h"
 #include "tune/gpu_problem.h"
 #include "tune/gpu_request.h"
 
@@ -27,12 +26,9 @@ struct gpu_worker {
     struct event_loop *loop;
     struct worker process;
     struct node *node;
-    char ordinal[16];          /* of the node's GPUs */
-    char uuid[GPU_UUID_BYTES]; /* the driver shows the process this GPU alone; "": all of them */
-    bool by_number;            /* it was not found by its UUID */
+    char ordinal[16]; /* of the node's GPUs */
     bool greeted;
     struct gpu gpu;
-    bool several;               /* the driver shows others, too, and finds this one by its UUID */
     struct gpu_problem problem; /* the one that is open, to open it again */
     int64_t opening_ns;         /* when it was asked to open it; 0: it is not doing that */
     double opened_s;            /* how long that took the first time; 0: not known */
@@ -44,22 +40,9 @@ struct gpu_worker {
     int64_t deadline_ns; /* of the reply that is waited for */
 };
 
-/*
- * Starts the process on that node (NULL: here). `uuid` is the GPU's if the node has several, and it is
- * known already; otherwise "". Returns 0 or ERROR_WORKER.
- *
- * The driver then initialises that GPU alone, for which CUDA_VISIBLE_DEVICES is set in the process. What
- * the user has set it to still says which GPUs there are, since that is where the UUID is from.
- */
-int gpu_worker_init(struct gpu_worker *worker, struct node *node, int ordinal, const char *uuid,
+/* Starts the process on that node (NULL: here). Returns 0 or ERROR_WORKER. */
+int gpu_worker_init(struct gpu_worker *worker, struct node *node, int ordinal,
                     struct event_loop *loop, struct error *error);
-
-/* Starts it again, and from now on, with all GPUs, because it cannot use the UUID or that is wrong.
- * Returns 0, or ERROR_DEVICE if the driver keeps the process. */
-int gpu_worker_show_all(struct gpu_worker *worker, struct error *error);
-
-/* What the worker is told of its GPU: the UUID, or if that is "", the number. */
-const char *gpu_worker_which(const struct gpu_worker *worker);
 void gpu_worker_release(struct gpu_worker *worker);
 
 /* Waits for the greeting, which fills worker->gpu. A worker that is lost before has two successors.

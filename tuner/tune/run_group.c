@@ -356,16 +356,6 @@ static void pass_notice(void *user, const struct error *notice)
     pass_run_notice(group->run, notice);
 }
 
-/* Has compiled what the first job needs, while the device workers make their contexts. */
-static int begin(struct run_group *group, struct tuning *tuning, struct error *error)
-{
-    struct run *run = group->run;
-    tuning->support = group->support;
-    int status = prepare_from(group, 0, clock_ns() + EARLY_NS, error);
-    timings_stage(&run->timings, TIMING_CONTEXT);
-    return status != 0 ? status : team_confirm(&group->team, run->cache, error);
-}
-
 static int complete_one(struct run_group *group, struct tuning *tuning, size_t index,
                         struct error *error)
 {
@@ -397,7 +387,8 @@ int run_group_tune(void *owner, struct error *error)
         tuning.rules = (struct race_rules){.everyone = true,
                                            .minimum_rounds = run->options.exhaustive,
                                            .maximum_rounds = run->options.exhaustive};
-    int status = run_group_is_done(group) ? 0 : begin(group, &tuning, error);
+    int status = 0;
+    tuning.support = group->support;
     for (size_t i = 0; i < group->job_count && status == 0; i++)
         if (!group->jobs[i].refused)
             status = complete_one(group, &tuning, i, error);

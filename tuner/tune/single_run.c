@@ -84,7 +84,7 @@ static int find_gpu(struct steps *steps)
 {
     struct single_run *run = steps->run;
     int status =
-        gpu_client_new(&run->client, NULL, steps->request->device, "", &run->loop, steps->error);
+        gpu_client_new(&run->client, NULL, steps->request->device, &run->loop, steps->error);
     if (status == 0)
         status = gpu_client_gpu(run->client, &run->gpu, steps->error);
     if (status == 0)

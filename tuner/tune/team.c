@@ -32,16 +32,6 @@ void team_end_begin(const struct team *team)
         gpu_client_end_begin(team->gpus[i]->client);
 }
 
-int team_confirm(struct team *team, const char *folder, struct error *error)
-{
-    int status = 0;
-    for (size_t i = 0; i < team->count && (status == 0 || status == ERROR_DEVICE); i++) {
-        int own = fleet_confirm(team->gpus[i], folder, status == 0 ? error : NULL);
-        status = status == 0 ? own : status;
-    }
-    return status;
-}
-
 struct fleet_gpu *team_lead(const struct team *team)
 {
     return team->gpus[team->lead];

@@ -40,9 +40,6 @@ void team_release(struct team *team);
 /* The same as fleet_end_begin(), for the team's GPUs. */
 void team_end_begin(const struct team *team);
 
-/* fleet_confirm() for every GPU of the team. */
-int team_confirm(struct team *team, const char *folder, struct error *error);
-
 struct fleet_gpu *team_lead(const struct team *team);
 
 /* Says that a GPU is away for a while, which is longer if it has just come back. If it led, one that is

@@ -433,25 +433,6 @@ static void gpus_are_alike_if_all_but_their_clocks_agree(void **state)
     assert_false(gpu_alike(&first, &second));
 }
 
-/* As after a job scheduler gave the same places to other GPUs. */
-static void what_was_known_of_gpus_is_put_right_at_once(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    start(&fixture, 3, "", "us = 20");
-    for (size_t i = 0; i < 3; i++) {
-        struct fleet_gpu *gpu = fixture.team.gpus[i];
-        (void)snprintf(gpu->gpu.uuid, sizeof gpu->gpu.uuid, "GPU-other-%zu", i);
-        gpu->assumed = true;
-    }
-    assert_int_equal(team_confirm(&fixture.team, "cache", &fixture.error), ERROR_DEVICE);
-    assert_non_null(strstr(fixture.error.message, "device 0 has changed since"));
-    for (size_t i = 0; i < 3; i++)
-        assert_null(strstr(fixture.team.gpus[i]->gpu.uuid, "other"));
-    fixture_check(&fixture, team_confirm(&fixture.team, "cache", &fixture.error));
-    fixture_end(&fixture);
-}
-
 /* More than a run can use are not left out in silence. Whoever lists them may be killed meanwhile. */
 static void so_many_gpus_have_to_be_listed(void **state)
 {
@@ -467,7 +448,7 @@ static void so_many_gpus_have_to_be_listed(void **state)
     char *text = json_dumps(gpus, JSON_COMPACT);
     char *script = alloc_format("device 1-2 signal 9\ndevice 3 merge {\"gpus\":%s}\n", text);
     scripted_worker_script(script);
-    assert_int_equal(fleet_start(&fleet, &all, NULL, "cache", &loop, &error), ERROR_USAGE);
+    assert_int_equal(fleet_start(&fleet, &all, NULL, &loop, &error), ERROR_USAGE);
     assert_string_equal(error.message, "the driver shows 65 GPUs, and a run uses at most 64; list "
                                        "those that it is to use with --device");
     fleet_release(&fleet);
@@ -540,7 +521,6 @@ int main(int argc, char **argv)
         SCRATCH_TEST(if_all_are_disturbed_one_goes_on),
         SCRATCH_TEST(a_check_that_fails_costs_nothing),
         SCRATCH_TEST(a_single_variant_is_done_once),
-        SCRATCH_TEST(what_was_known_of_gpus_is_put_right_at_once),
         SCRATCH_TEST(workers_end_while_the_run_goes_on),
         SCRATCH_TEST(so_many_gpus_have_to_be_listed),
         SCRATCH_TEST(a_run_never_waits_for_its_own_lock),

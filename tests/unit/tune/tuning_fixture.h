@@ -84,9 +84,9 @@ static inline void fixture_find_gpus(struct tuning_fixture *fixture)
     struct device_list devices = {.count = fixture_gpus};
     for (size_t i = 0; i < fixture_gpus; i++)
         devices.ordinals[i] = (int)i;
-    fixture_check(fixture, fleet_start(&fixture->fleet, &devices, NULL, "cache", &fixture->loop,
+    fixture_check(fixture, fleet_start(&fixture->fleet, &devices, NULL, &fixture->loop,
                                        &fixture->error));
-    fixture_check(fixture, fleet_identify(&fixture->fleet, "cache", &fixture->error));
+    fixture_check(fixture, fleet_identify(&fixture->fleet, &fixture->error));
     for (size_t i = 0; i < fixture_gpus; i++)
         team_add(&fixture->team, &fixture->fleet.gpus[i]);
     fixture->environment.gpu = fixture->fleet.gpus[0].gpu;
