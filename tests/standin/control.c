@@ -262,8 +262,6 @@ static void set_one(const char *key, const char *value)
         settings->pid_offset = (int)integer(key, value);
     else if (strcmp(key, "first_uuid") == 0)
         settings->first_uuid = (int)integer(key, value);
-    else if (strcmp(key, "uuid_names") == 0)
-        settings->uuid_names = integer(key, value) != 0;
     else if (strcmp(key, "unhidden") == 0)
         settings->unhidden = (uint64_t)integer(key, value);
     else if (strcmp(key, "seed") == 0)
@@ -384,7 +382,6 @@ static const struct control defaults = {
     .driver_build = "580.95.05",
     .missing = CALL_ANY,
     .nvml = true,
-    .uuid_names = true,
     .sm_clock_mhz = 1980,
     .throttle_reasons = 0x4,
     .time = {.base_ns = 10000,

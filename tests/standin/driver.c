@@ -138,7 +138,7 @@ static int find_device(const char *name)
     long number = strtol(name, &end, 10);
     if (end != name && *end == '\0')
         return number >= 0 && number < control()->devices ? (int)number : -1;
-    for (int i = 0; i < control()->devices && control()->uuid_names; i++) {
+    for (int i = 0; i < control()->devices; i++) {
         control_uuid(i, uuid);
         if (strlen(name) > 4 && strncmp(uuid, name, strlen(name)) == 0)
             return i;

@@ -86,7 +86,6 @@ struct control {
     size_t process_count;
     int pid_offset;
     int first_uuid;
-    bool uuid_names;   /* $CUDA_VISIBLE_DEVICES may list UUIDs */
     uint64_t unhidden; /* the first queries of events that say the work is over already */
     struct time_model time;
     struct fault faults[FAULTS_MAX];

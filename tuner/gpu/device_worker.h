@@ -10,7 +10,7 @@
 
 /*
  * Greets, then serves a GPU until the channel ends. `which` is its number among those that the user
- * shows (CUDA_VISIBLE_DEVICES), or its UUID. With "-1", lists all GPUs and returns. Returns 0, or an error
+ * shows (CUDA_VISIBLE_DEVICES). With "-1", lists all GPUs and returns. Returns 0, or an error
  * that has been sent as well: ERROR_DEVICE if there is no such GPU.
  */
 int device_worker_run(struct channel *channel, const char *which, struct error *error);

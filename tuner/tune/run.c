@@ -108,7 +108,8 @@ static int start_workers(struct run *run, struct error *error)
                                            .cache_folder = run->cache};
     int status = begin_cache_use(run, error);
     if (status == 0 && !run->environment.static_mode) /* first: the driver takes longest */
-        status = fleet_start(&run->fleet, chosen_devices(run), run->options.nodes, &run->loop, error);
+        status =
+            fleet_start(&run->fleet, chosen_devices(run), run->options.nodes, &run->loop, error);
     if (status == 0)
         status = compile_pool_new(&run->pool, &run->loop, &options, error);
     if (status == 0 && cubin_cache_is_new(run->cache)) /* ready when the driver has the GPU */
