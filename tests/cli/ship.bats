@@ -774,6 +774,10 @@ C
     autotune bundle --templates "$sweeps/templates" --output bundle --source nowhere.cu=scale
     exits 2
     has err "nowhere.cu"
+    printf '#define PATH <v/BLOCK_SIZE.h>\n#include PATH\n' >own.cu
+    autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
+    exits 2
+    has err "own.cu:2" "'BLOCK_SIZE' decides which file"
     echo "not C" >own.cu
     autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
     exits 2

@@ -133,6 +133,57 @@ tuned() {
     has err scale.ini:2 "'define' sets 'HEADER'"
 }
 
+@test "an #include whose file a parameter decides is refused, or what it can read is listed" {
+    mkdir templates results
+    cp "$sweeps"/templates/scale.* templates
+    printf '[sweep]\ntemplates = templates\ntuned = results/tuned.ini\nresults = results\n[scale]\nnum_load = 4\n' >sweep.ini
+    sed -i '1i #ifndef NUM_LOAD\n#define NUM_LOAD 1\n#endif\n#define PATH <v/NUM_LOAD.h>\n#include PATH' templates/scale.cu
+    mkdir templates/v
+    touch templates/v/1.h templates/v/4.h
+    autotune check --config sweep.ini
+    exits 2
+    has err scale.cu:5 "'num_load' decides which file" "'depends' in [kernel] of '"
+    sed -i '/^\[kernel\]/a depends = v/1.h, v/2.h, v/4.h' templates/scale.ini
+    autotune check --config sweep.ini
+    exits 2
+    has err "cannot find 'v/2.h', which 'depends' names"
+    sed -i 's, v/2.h\,,,' templates/scale.ini
+    echo '#include "deep.h"' >templates/v/4.h
+    touch templates/v/deep.h
+    autotune --config sweep.ini --quiet
+    exits 0
+    autotune --config sweep.ini
+    has err "nothing to do"
+    echo '#error changed' >templates/v/deep.h
+    autotune --config sweep.ini
+    exits 1
+    has err changed
+    # with 'depends', what cannot be told is allowed
+    sed -i 's/^#include PATH/#define TEXT(x) #x\n#include TEXT(NUM_LOAD)/' templates/scale.cu
+    autotune check --config sweep.ini
+    exits 0
+}
+
+@test "an #include that a parameter's word decides is followed if each word has its #define" {
+    mkdir templates
+    cp "$sweeps"/templates/scale.* templates
+    printf '[sweep]\ntemplates = templates\n[scale]\n' >sweep.ini
+    sed -i 's/^\[problem\]/kind = a | b\n\n&/' templates/scale.ini
+    sed -i '1i #ifndef KIND\n#define KIND KIND_A\n#endif\n#define KIND_A "a.h"\n#include KIND' templates/scale.cu
+    touch templates/a.h templates/b.h
+    autotune check --config sweep.ini
+    exits 2
+    has err scale.cu:5 "'kind' decides which file" "give each of its words a #define"
+    sed -i '1i #define KIND_B "b.h"' templates/scale.cu
+    autotune check --config sweep.ini
+    exits 0
+    # a word's macro may name another parameter's
+    sed -i '1s/.*/#define KIND_B <NUM_LOAD.h>/' templates/scale.cu
+    autotune check --config sweep.ini
+    exits 2
+    has err scale.cu:6 "'num_load' decides which file"
+}
+
 @test "another seed of the noise finds the same winner" {
     for seed in 1 2 3; do
         stand_in "noise=0.01" "seed=$seed"

@@ -156,10 +156,12 @@ static int write_own_cubin(struct bundle *bundle, const struct source *source,
                            const struct tuned_entry *entry, size_t index, struct error *error)
 {
     struct options options;
-    struct compilation compilation;
+    struct compilation compilation = {0};
     enum build_origin origin;
-    application_source_options(source, definitions->items, definitions->count, &options);
-    int status = single_compile_source_cubin(&bundle->builder, source, &options, entry->arch,
+    int status =
+        application_source_options(source, definitions->items, definitions->count, &options, error);
+    if (status == 0)
+        status = single_compile_source_cubin(&bundle->builder, source, &options, entry->arch,
                                              &compilation, &origin, error);
     if (status == 0) {
         char *configuration = cubin_path(bundle, entry, index);

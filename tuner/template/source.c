@@ -284,11 +284,31 @@ static int load_headers(struct loading *loading, size_t *loaded, struct error *e
     return status;
 }
 
+/* Once each, with the first place. */
+static void add_computed_name(struct source *source, const struct computed_include *include,
+                              const struct met_macro *macro)
+{
+    for (size_t i = 0; i < source->computed_count; i++)
+        if (strcmp(source->computed[i].name, macro->name) == 0) {
+            source->computed[i].defined = source->computed[i].defined || macro->defined;
+            return;
+        }
+    *ARRAY_APPEND(source->computed, source->computed_count) =
+        (struct computed_name){.name = alloc_string(macro->name),
+                               .defined = macro->defined,
+                               .path = alloc_string(include->path),
+                               .line = include->line};
+}
+
 /* Appends the headers that an #include of a macro can mean, as far as the macros are known. */
 static bool find_computed(struct loading *loading, const struct computed_include *include)
 {
     struct header_names names;
-    bool known = source_macros_headers(&loading->macros, &include->tokens, &names);
+    struct met_macros met = {0};
+    bool known = source_macros_headers(&loading->macros, &include->tokens, &names, &met);
+    for (size_t i = 0; i < met.count; i++)
+        add_computed_name(loading->source, include, &met.items[i]);
+    met_macros_release(&met);
     for (size_t i = 0; i < names.count; i++)
         take_header(loading, include->path, names.items[i], include->tests_only, true);
     header_names_release(&names);
@@ -296,7 +316,7 @@ static bool find_computed(struct loading *loading, const struct computed_include
 }
 
 /* Loads everything that is included. A header can define what another #include means. */
-static int load_all(struct loading *loading, struct error *error)
+static int load_all(struct loading *loading, bool all_must_be_known, struct error *error)
 {
     struct source *source = loading->source;
     size_t loaded = 0;
@@ -312,7 +332,7 @@ static int load_all(struct loading *loading, struct error *error)
     } while (status == 0 && loaded < source->header_count);
     for (size_t i = 0; i < loading->computed_count && status == 0; i++) {
         const struct computed_include *include = &loading->computed[i];
-        if (!find_computed(loading, include))
+        if (!find_computed(loading, include) && all_must_be_known)
             status = error_set_at(
                 error, ERROR_CONFIG, include->path, include->line,
                 "cannot tell which file '%s %s' reads; write its name, or #define '%s' as "
@@ -320,7 +340,6 @@ static int load_all(struct loading *loading, struct error *error)
                 include->tests_only ? "__has_include of" : "#include",
                 include->tokens.items[0].text, include->tokens.items[0].text);
     }
-    source->computed = loading->computed_count > 0;
     return status;
 }
 
@@ -339,8 +358,8 @@ static int compare_names(const FTSENT **a, const FTSENT **b)
 }
 
 /*
- * Whether the toolkit's headers ask for a file or folder of this name, or might in another version. The list
- * is wider than what was seen (strace of NVRTC 13.0), but not everything: an unrelated header
+ * Whether the toolkit's headers ask for a file or folder of this name, or might in another version.
+ * The list is wider than what was seen (strace of NVRTC 13.0), but not everything: an unrelated header
  * beside the source must not make its results stale.
  */
 static bool is_toolkit_name(const char *name, bool is_folder)
@@ -468,27 +487,42 @@ static int find_units(struct loading *loading, const char *const *paths, size_t 
     return 0;
 }
 
+static int find_depends(struct loading *loading, const struct source_files *files,
+                        struct error *error)
+{
+    for (size_t i = 0; i < files->depend_count; i++)
+        if (!find_header(loading, loading->source->path, files->depends[i], true, false))
+            return error_set(error, ERROR_CONFIG,
+                             "cannot find '%s', which 'depends' names, beside '%s' or in an "
+                             "include folder",
+                             files->depends[i], loading->source->path);
+    return 0;
+}
+
 int source_load(struct source *source, const char *path, const char *const *folders,
                 size_t folder_count, struct error *error)
 {
-    return source_load_units(source, &path, 1, folders, folder_count, error);
+    const struct source_files files = {
+        .paths = &path, .path_count = 1, .folders = folders, .folder_count = folder_count};
+    return source_load_files(source, &files, error);
 }
 
-int source_load_units(struct source *source, const char *const *paths, size_t path_count,
-                      const char *const *folders, size_t folder_count, struct error *error)
+int source_load_files(struct source *source, const struct source_files *files, struct error *error)
 {
     *source = (struct source){0};
     struct loading loading = {.source = source, .hashes = source_hashes_new()};
     int status = 0;
-    source->path = realpath(paths[0], NULL);
+    source->path = realpath(files->paths[0], NULL);
     if (source->path == NULL)
-        status = error_set_errno(error, ERROR_CONFIG, "cannot open '%s'", paths[0]);
+        status = error_set_errno(error, ERROR_CONFIG, "cannot open '%s'", files->paths[0]);
     if (status == 0)
-        status = resolve_folders(source, folders, folder_count, error);
+        status = resolve_folders(source, files->folders, files->folder_count, error);
     if (status == 0)
-        status = find_units(&loading, paths + 1, path_count - 1, error);
+        status = find_units(&loading, files->paths + 1, files->path_count - 1, error);
     if (status == 0)
-        status = load_all(&loading, error);
+        status = find_depends(&loading, files, error);
+    if (status == 0)
+        status = load_all(&loading, files->depend_count == 0, error);
     if (status == 0)
         status = load_shadowing(&loading, error);
     directive_names_sort(&source->directive_names);
@@ -496,6 +530,20 @@ int source_load_units(struct source *source, const char *const *paths, size_t pa
     if (status != 0)
         source_release(source);
     return status;
+}
+
+const struct computed_name *source_unfollowed(const struct source *source, const char *macro,
+                                              const char *value)
+{
+    const struct computed_name *found = NULL;
+    for (size_t i = 0; i < source->computed_count; i++) {
+        const struct computed_name *name = &source->computed[i];
+        if (strcmp(name->name, macro) == 0)
+            found = name;
+        if (value != NULL && name->defined && strcmp(name->name, value) == 0)
+            return NULL;
+    }
+    return found;
 }
 
 static void release_texts(char **texts, size_t count)
@@ -519,5 +567,10 @@ void source_release(struct source *source)
     release_texts(source->stamps, source->stamp_count);
     release_texts(source->toolkit_headers, source->toolkit_count);
     directive_names_release(&source->directive_names);
+    for (size_t i = 0; i < source->computed_count; i++) {
+        free(source->computed[i].name);
+        free(source->computed[i].path);
+    }
+    free(source->computed);
     *source = (struct source){0};
 }

@@ -20,6 +20,15 @@ struct source_unit {
     char *text;
 };
 
+/* A name that decides, or may decide, which file an #include or __has_include of a macro reads. */
+struct computed_name {
+    char *name;
+    bool
+        defined; /* the source defines it, and what its definitions can mean is among the headers */
+    char *path;  /* the #include's place */
+    int line;
+};
+
 struct source {
     char *path; /* absolute; of the first unit */
     char *text;
@@ -36,9 +45,10 @@ struct source {
     char **toolkit_headers; /* names of the included files not found */
     size_t toolkit_count;
     struct directive_names directive_names; /* of the source and its headers */
-    bool computed;                          /* an #include names a macro */
-    char text_hash[HASH_BYTES];             /* of every byte of the source and its headers */
-    char hash[HASH_BYTES]; /* of their tokens: comments and layout do not change it */
+    struct computed_name *computed;
+    size_t computed_count;
+    char text_hash[HASH_BYTES]; /* of every byte of the source and its headers */
+    char hash[HASH_BYTES];      /* of their tokens: comments and layout do not change it */
 };
 
 /*
@@ -46,9 +56,10 @@ struct source {
  * file's folder first, then both kinds in the source's folder and `folders`, which are relative to
  * the source's folder. A header that is not found is taken to be the toolkit's; nvrtc_build()
  * identifies its content. Since it searches the folders as well for what it includes, the files
- * there that have a name of the toolkit's (cuda_runtime_api.h, cub/…) count, with what they include. The folders are searched for
- * __has_include and #include_next as well. If an #include names a macro, every header that the macro
- * can expand to is read.
+ * there that have a name of the toolkit's (cuda_runtime_api.h, cub/…) count, with what they include.
+ * The folders are searched for __has_include and #include_next as well. If an #include names a macro,
+ * every header that the macro can expand to by the source's own definitions is read:
+ * source_unfollowed() asks about others.
  *
  * Returns 0, or ERROR_CONFIG with the file or folder that cannot be read, or with the #include whose
  * file cannot be determined; `source` is then empty.
@@ -56,9 +67,26 @@ struct source {
 int source_load(struct source *source, const char *path, const char *const *folders,
                 size_t folder_count, struct error *error);
 
-/* The same for the units `paths`, of which there is at least one. */
-int source_load_units(struct source *source, const char *const *paths, size_t path_count,
-                      const char *const *folders, size_t folder_count, struct error *error);
+/* What to load: at least one path. */
+struct source_files {
+    const char *const *paths; /* the units */
+    size_t path_count;
+    const char *const *folders;
+    size_t folder_count;
+    const char *const *depends; /* more files to read as if they were included with "…" */
+    size_t depend_count;        /* if any, an #include whose file cannot be determined is allowed */
+};
+
+/* The same for several units and for headers that only a macro names. */
+int source_load_files(struct source *source, const struct source_files *files, struct error *error);
+
+/*
+ * NULL if each #include of a macro reads one of the headers when `macro` is defined as `value`: it
+ * does not matter, or the value is a macro of the source's own. Otherwise the name in question. A
+ * value of NULL stands for any number.
+ */
+const struct computed_name *source_unfollowed(const struct source *source, const char *macro,
+                                              const char *value);
 
 void source_release(struct source *source);
 

@@ -39,6 +39,24 @@ void header_names_release(struct header_names *names)
     *names = (struct header_names){0};
 }
 
+void met_macros_release(struct met_macros *met)
+{
+    for (size_t i = 0; i < met->count; i++)
+        free(met->items[i].name);
+    free(met->items);
+    *met = (struct met_macros){0};
+}
+
+static void meet(struct met_macros *met, const char *name, bool defined)
+{
+    for (size_t i = 0; i < met->count; i++)
+        if (strcmp(met->items[i].name, name) == 0) {
+            met->items[i].defined = met->items[i].defined || defined;
+            return;
+        }
+    *ARRAY_APPEND(met->items, met->count) = (struct met_macro){alloc_string(name), defined};
+}
+
 /* Text that is begun, and the tokens that are left to expand. */
 struct partial {
     char *begun;
@@ -49,6 +67,7 @@ struct partial {
 struct expansion {
     const struct source_macros *macros;
     struct header_names *names;
+    struct met_macros *met;
     struct partial *partials;
     size_t count;
 };
@@ -100,11 +119,13 @@ static bool expand_name(struct expansion *expansion, const struct partial *parti
             (macro->name[length] != '\0' && macro->name[length] != '_'))
             continue;
         defined = defined || macro->name[length] == '\0';
+        meet(expansion->met, macro->name, true);
         size_t added = expansion->count;
         add_partial(expansion, alloc_string(partial->begun), &macro->body, partial);
         if (macro->body.count > 0)
             expansion->partials[added].tokens[0].spaced = name->spaced;
     }
+    meet(expansion->met, name->text, defined);
     return defined;
 }
 
@@ -122,10 +143,10 @@ static bool expand(struct expansion *expansion, const struct partial *partial)
 }
 
 bool source_macros_headers(const struct source_macros *macros, const struct macro_tokens *tokens,
-                           struct header_names *names)
+                           struct header_names *names, struct met_macros *met)
 {
     static const struct partial nothing = {0};
-    struct expansion expansion = {.macros = macros, .names = names};
+    struct expansion expansion = {.macros = macros, .names = names, .met = met};
     bool known = true;
     *names = (struct header_names){0};
     add_partial(&expansion, alloc_string(""), tokens, &nothing);

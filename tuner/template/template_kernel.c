@@ -13,23 +13,31 @@ static int read_source(struct loader *loader)
     struct template *template = loader->template;
     const struct ini_entry *source = loader_get(loader, "kernel", "source");
     const struct ini_entry *include = loader_get(loader, "kernel", "include");
+    const struct ini_entry *depends = loader_get(loader, "kernel", "depends");
     char *usual = alloc_format("%s.cu", template->name);
     char **files = NULL;
     char **folders = NULL;
+    char **headers = NULL;
     char **paths = NULL;
     size_t count = 0;
     size_t file_count = text_split(source != NULL ? source->value : usual, ',', &files);
     size_t folder_count = include != NULL ? text_split(include->value, ',', &folders) : 0;
+    size_t header_count = depends != NULL ? text_split(depends->value, ',', &headers) : 0;
     for (size_t i = 0; i < file_count; i++)
         *ARRAY_APPEND(paths, count) = path_beside(template->path, files[i]);
-    int status = count > 0
-                     ? source_load_units(&template->source, (const char *const *)paths, count,
-                                         (const char *const *)folders, folder_count, loader->error)
-                     : loader_fail(loader, source != NULL ? source->line : 0, "'%s' names no file",
-                                   "source");
+    const struct source_files from = {.paths = (const char *const *)paths,
+                                      .path_count = count,
+                                      .folders = (const char *const *)folders,
+                                      .folder_count = folder_count,
+                                      .depends = (const char *const *)headers,
+                                      .depend_count = header_count};
+    int status = count > 0 ? source_load_files(&template->source, &from, loader->error)
+                           : loader_fail(loader, source != NULL ? source->line : 0,
+                                         "'%s' names no file", "source");
     text_split_release(paths, count);
     text_split_release(files, file_count);
     text_split_release(folders, folder_count);
+    text_split_release(headers, header_count);
     free(usual);
     return status;
 }

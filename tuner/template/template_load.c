@@ -25,9 +25,9 @@
 #include <sys/stat.h>
 
 /* Every kind of section and its keys (NULL: any). */
-static const char *const kernel_keys[] = {"source",   "description", "options", "max_registers",
-                                          "features", "include",     "define",  "constraint",
-                                          "cache",    NULL};
+static const char *const kernel_keys[] = {"source",     "description", "options", "max_registers",
+                                          "features",   "include",     "depends", "define",
+                                          "constraint", "cache",       NULL};
 static const char *const buffer_keys[] = {"type",      "length", "access", "fill",         "symbol",
                                           "unchecked", "grid",   "block",  "shared_bytes", NULL};
 static const char *const launch_keys[] = {"entry",

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "template/compiler_option.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,22 +88,66 @@ static int read_options(struct loader *loader, const struct names *known)
     return status;
 }
 
-/* A definition among the options, or by `define`, could decide what the #include of a macro reads. */
-static int check_computed_includes(const struct loader *loader)
+static char *upper_case(const char *text)
+{
+    char *copy = alloc_string(text);
+    for (char *c = copy; *c != '\0'; c++)
+        *c = (char)toupper((unsigned char)*c);
+    return copy;
+}
+
+/* Refuses a parameter that can make the #include of a macro read a header that was not found. */
+static int check_computed_parameter(const struct loader *loader, const struct parameter *parameter)
+{
+    const struct source *source = &loader->template->source;
+    char *macro = upper_case(parameter->name);
+    const struct computed_name *found =
+        parameter->words == NULL ? source_unfollowed(source, macro, NULL) : NULL;
+    for (size_t i = 0; i < parameter->word_count && found == NULL; i++) {
+        char *word = upper_case(parameter->words[i]);
+        char *value = alloc_format("%s_%s", macro, word);
+        found = source_unfollowed(source, macro, value);
+        free(value);
+        free(word);
+    }
+    free(macro);
+    if (found == NULL)
+        return 0;
+    return error_set_at(
+        loader->error, ERROR_CONFIG, found->path, found->line,
+        "'%s' decides which file an #include of a macro reads; %slist the files that "
+        "it can read as 'depends' in [kernel] of '%s'",
+        parameter->name,
+        parameter->words != NULL ? "give each of its words a #define in the source, or " : "",
+        loader->template->path);
+}
+
+/* Parameters, a definition among the options and one by `define` could decide what the #include of
+ * a macro reads. */
+static int check_computed_includes(struct loader *loader)
 {
     const struct template *template = loader->template;
-    for (size_t i = 0; template->source.computed && i < template->option_count; i++)
+    int status = 0;
+    if (template->source.computed_count == 0 || loader_get(loader, "kernel", "depends") != NULL)
+        return 0;
+    for (size_t i = 0; i < template->option_count; i++)
         if (compiler_option_defines(template->options[i].text))
             return error_set_at(loader->error, ERROR_CONFIG, template->source.path, 0,
                                 "an #include names a macro, and the template's option '%s' defines "
                                 "one; #define it in the source, or write the header's name",
                                 template->options[i].text);
-    if (template->source.computed && template->definition_count > 0)
+    if (template->definition_count > 0)
         return loader_fail(loader, template->definitions[0].line,
                            "an #include names a macro, and 'define' sets '%s', which could decide "
                            "what it reads; write the header's name, or remove it from 'define'",
                            template->definitions[0].macro);
-    return 0;
+    for (size_t i = 0; i < template->parameter_count && status == 0; i++)
+        if (template->parameters[i].compiled)
+            status = check_computed_parameter(loader, &template->parameters[i]);
+    for (size_t i = 0; i < template->problem_count && status == 0; i++)
+        if (template->problem[i].compiled)
+            status = check_computed_parameter(loader, &template->problem[i]);
+    return status;
 }
 
 int loader_read_options(struct loader *loader)

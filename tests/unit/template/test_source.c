@@ -104,7 +104,8 @@ static void units_count_as_the_source_does(void **state)
             write_text("sub/b.cu", "#include \"b.h\" // a comment\n");
         if (i == 3)
             write_text("sub/b.h", "#include <cstdint>\nint c;\n");
-        if (source_load_units(&source, i == 1 ? swapped : paths, 2, NULL, 0, &error) != 0)
+        const struct source_files files = {.paths = i == 1 ? swapped : paths, .path_count = 2};
+        if (source_load_files(&source, &files, &error) != 0)
             fail_msg("%s", error.message);
         assert_int_equal(source.unit_count, 1);
         assert_int_equal(source.header_count, 2);

@@ -227,13 +227,13 @@ static bool load_bundled_module(const struct request *request, struct CUmod_st *
         return false;
     char *own = application_source_binary(&request->source, request->definitions.items,
                                           request->definitions.count, path);
-    application_source_options(&request->source, request->definitions.items,
-                               request->definitions.count, &options);
+    int status = application_source_options(&request->source, request->definitions.items,
+                                            request->definitions.count, &options, reason);
     const struct cubin_origin origin = {&request->source, &options,
                                         request->match.from->gpu->compute_capability};
-    struct compilation compilation;
-    bool loaded =
-        kernels_load_bundled(request->kernels, own, &origin, module, &compilation, reason);
+    struct compilation compilation = {0};
+    bool loaded = status == 0 && kernels_load_bundled(request->kernels, own, &origin, module,
+                                                      &compilation, reason);
     compilation_release(&compilation);
     options_release(&options);
     free(own);
@@ -246,11 +246,12 @@ static int load_built_module(const struct request *request, struct CUmod_st **mo
 {
     struct tuned_kernels *kernels = request->kernels;
     struct options options;
-    struct compilation compilation;
-    enum build_origin built;
-    application_source_options(&request->source, request->definitions.items,
-                               request->definitions.count, &options);
-    int status = single_compile_source_cubin(&kernels->builder, &request->source, &options,
+    struct compilation compilation = {0};
+    enum build_origin built = BUILD_COMPILED;
+    int status = application_source_options(&request->source, request->definitions.items,
+                                            request->definitions.count, &options, error);
+    if (status == 0)
+        status = single_compile_source_cubin(&kernels->builder, &request->source, &options,
                                              kernels->device.gpu.arch, &compilation, &built, error);
     if (status != 0)
         *code = TUNED_COMPILER;
