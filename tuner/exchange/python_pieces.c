@@ -1,10 +1,10 @@
 #include "exchange/python_pieces.h"
 
 #include "base/alloc.h"
+#include "base/expression.h"
 #include "base/literal.h"
 #include "base/suggestion.h"
 #include "exchange/python.h"
-#include "template/expression_parser.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 #include "search/covariance.h"
 
 #include "base/alloc.h"
-#include "template/number.h"
+#include "base/value.h"
 
 #include <math.h>
 #include <stdlib.h>

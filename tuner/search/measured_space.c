@@ -2,8 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/statistics.h"
+#include "base/value.h"
 #include "search/t4_file.h"
-#include "template/number.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -3,9 +3,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/value.h"
 #include "search/point_table.h"
 #include "search/random_number.h"
-#include "template/number.h"
 #include "template/space.h"
 
 #include <stdlib.h>

@@ -1,58 +1,13 @@
-/*
- * Expressions of sweep and template files: numbers, words, conditions, named values, operators and a
- * few functions; kernel_templates/README.md describes them.
- *
- *     expression_new(&expression, "block_size * num_load <= n", "sweep.ini", 7, &error);
- *     expression_boolean(expression, &scope, &holds, &error);
- *     expression_free(expression);
- *
- * Untrusted expressions are safe: they cannot reach the system or loop, and their length, depth and
- * number of names are limited. An expression never changes, so several threads may evaluate it at
- * the same time; evaluating allocates nothing. Results are the same in every locale. Errors give the
- * file, the line and what to write instead.
- */
+/* Expressions (base/expression.h) whose names are looked up where they are evaluated. */
 #ifndef AUTOTUNE_EXPRESSION_H
 #define AUTOTUNE_EXPRESSION_H
 
 #include "base/error.h"
+#include "base/expression.h"
 #include "template/value.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
-
-struct expression;
-
-/* Compiles `text`; `file` and `line` are for messages, `file` is borrowed. Returns 0 or
- * ERROR_CONFIG. */
-int expression_new(struct expression **expression, const char *text, const char *file, int line,
-                   struct error *error);
-/* The same for a text that names expressions (template_figures.h): `expanded` has them in place of their
- * names and is what is compiled; messages and expression_text() have `text`. */
-int expression_new_expanded(struct expression **expression, const char *text, const char *expanded,
-                            const char *file, int line, struct error *error);
-/* The condition that `names`, at most EXPRESSION_NAME_LIMIT (expression_parser.h), have the values of one of `rows`, of
- * which there is at least one. A row may be longer. Words are borrowed; `text` is for messages. */
-struct expression *expression_new_rows(const char *text, char *const *names, size_t name_count,
-                                       struct value *const *rows, size_t row_count,
-                                       const char *file, int line);
-void expression_free(struct expression *expression); /* NULL is allowed */
-
-const char *expression_text(const struct expression *expression);
-/* The text that is compiled: without names of expressions. */
-const char *expression_expanded(const struct expression *expression);
-
-/* The names it uses, each once; and whether it uses `name`. */
-size_t expression_name_count(const struct expression *expression);
-const char *expression_name(const struct expression *expression, size_t index);
-bool expression_uses(const struct expression *expression, const char *name);
-
-/* The conditions that `and` joins outside parentheses, as in `a and b`: new expressions, in a new array.
- * Returns their number; 0 if it is of another form. */
-size_t expression_conditions(const struct expression *expression, struct expression ***conditions);
-
-/* Whether `name` is a function, an operator or a condition, and so never a value's name. */
-bool expression_reserves(const char *name);
 
 /* Where names are looked up: this list, then the outer ones. */
 struct scope {
@@ -63,16 +18,7 @@ struct scope {
 /* The value of `name` in the innermost list that has it; NULL if none does. */
 const struct value *scope_find(const struct scope *scope, const char *name);
 
-/* Returns 0, or ERROR_CONFIG for the first name that is not among `known` (ended by NULL), with the
- * nearest known name. */
-int expression_check_names(const struct expression *expression, const char *const *known,
-                           struct error *error);
-
-/*
- * Evaluates. A word in `*value` belongs to the expression or to the scope's bindings. Returns 0, or
- * ERROR_CONFIG at the expression's place: a name without a value, an operand of the wrong kind, a
- * division by zero, a whole number that does not fit in 64 bits.
- */
+/* As expression_value_of(); a word may belong to the scope's bindings. */
 int expression_value(const struct expression *expression, const struct scope *scope,
                      struct value *value, struct error *error);
 
@@ -89,11 +35,5 @@ int expression_boolean(const struct expression *expression, const struct scope *
  * text, `reason` and the values of its names, all of which must have one. */
 int expression_refuse(const struct expression *expression, const struct scope *scope,
                       const char *reason, struct error *error);
-
-/*
- * The fast way, for enumerating: `values[i]` is the value of expression_name(i). No look-ups.
- */
-int expression_boolean_of(const struct expression *expression, const struct value *const *values,
-                          bool *boolean, struct error *error);
 
 #endif

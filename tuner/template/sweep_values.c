@@ -1,7 +1,7 @@
 #include "template/sweep_values.h"
 
 #include "base/alloc.h"
-#include "template/expression_parser.h"
+#include "template/expression.h"
 #include "template/value_list.h"
 
 #include <stdlib.h>
@@ -139,10 +139,13 @@ static int add_constraints(struct reading *reading, const struct sweep_statement
         char *text =
             alloc_format("%s %s one of %zu tuples", statement->key,
                          names < statement->name_count ? "begins as" : "is", statement->row_count);
-        *ARRAY_APPEND(values->constraints, values->constraint_count) =
-            expression_new_rows(text, statement->names, names, statement->rows,
-                                statement->row_count, statement->file, statement->line);
+        int status =
+            expression_new_rows(ARRAY_APPEND(values->constraints, values->constraint_count), text,
+                                statement->names, names, statement->rows, statement->row_count,
+                                statement->file, statement->line, reading->error);
         free(text);
+        if (status != 0)
+            return status;
     }
     return 0;
 }

@@ -1,7 +1,7 @@
 #include "template/template_figures.h"
 
 #include "base/alloc.h"
-#include "template/expression_parser.h"
+#include "base/expression.h"
 
 #include <ctype.h>
 #include <stdlib.h>

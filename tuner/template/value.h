@@ -1,55 +1,15 @@
 /*
- * Values and named values: of parameters, problems, device attributes and expressions.
+ * Named values: of parameters, problems and device attributes. base/value.h has values without names.
  */
 #ifndef AUTOTUNE_VALUE_H
 #define AUTOTUNE_VALUE_H
 
 #include "base/error.h"
-#include "base/literal.h"
+#include "base/value.h"
 
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-
-enum value_kind { VALUE_INTEGER, VALUE_REAL, VALUE_WORD, VALUE_BOOLEAN };
-
-/* A word's text belongs to whoever made the value; struct bindings keeps copies of its own. */
-struct value {
-    enum value_kind kind;
-    union {
-        int64_t integer;
-        double real;
-        const char *word;
-        bool boolean;
-    } as;
-};
-
-struct value value_integer(int64_t integer);
-struct value value_real(double real);
-struct value value_word(const char *word);
-struct value value_boolean(bool boolean);
-
-/* Equal in kind and content; words by their letters. */
-bool value_equal(struct value a, struct value b);
-
-/* The same, but a whole number is alike a real one of the same size: 10000 and 1e4. A look-up takes them for
- * one problem; a compiler need not. */
-bool value_alike(struct value a, struct value b);
-
-/* "256", "0.5" (shortest that reads back the same), "last_block", "true". Returns `buffer`. */
-#define VALUE_TEXT_BYTES (LITERAL_WORD_LETTERS + 1)
-char *value_text(struct value value, char buffer[VALUE_TEXT_BYTES]);
-
-/* The same, but a real number never looks like a whole one: 2.0 stays "2.0". */
-char *value_exact_text(struct value value, char buffer[VALUE_TEXT_BYTES]);
-
-/* Reads one literal (base/literal.h). `*value`'s word points to `text` itself. Returns 0, or
- * ERROR_CONFIG with a message that has no place. */
-int value_parse(const char *text, struct value *value, struct error *error);
-
-/* What was read from `text`, which becomes the value's word if it is one. */
-struct value value_from_literal(const struct literal *literal, const char *text);
 
 struct binding {
     char *name;         /* owned */

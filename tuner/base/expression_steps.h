@@ -1,14 +1,16 @@
 /*
- * Expressions are compiled to steps for a stack of values. Evaluating them allocates nothing and
+ * What the two halves of base/expression.h share: expression.c compiles a text to steps for a stack of
+ * values, expression_steps.c evaluates them and has the functions. Evaluating allocates nothing and
  * changes nothing but the result, takes each step at most once, and is the same in every locale.
  *
- * expression_parser.c makes steps from text; expression.h is what the rest of the program uses.
+ * To add a function: write call_NAME(), add it to the table in the .c, and to
+ * kernel_templates/README.md.
  */
 #ifndef AUTOTUNE_EXPRESSION_STEPS_H
 #define AUTOTUNE_EXPRESSION_STEPS_H
 
 #include "base/error.h"
-#include "template/value.h"
+#include "base/value.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,7 +61,7 @@ struct step {
     unsigned count;          /* of arguments */
     struct span left, right; /* the operands, for messages; of DO_NEGATE, `right` is the whole */
     union {
-        struct value constant; /* a word is owned by the steps */
+        struct value constant; /* a word belongs to the expression */
         const struct expression_function *function;
     } as;
 };
@@ -93,6 +95,26 @@ bool steps_condition(const struct value *value, bool *truth);
 int steps_not_a_condition(const char *text, size_t length, const struct value *value,
                           struct error *error);
 
-void steps_release(struct steps *steps);
+struct expression_call {
+    const char *name; /* for messages */
+    const struct value *arguments;
+    size_t count;
+    struct error *error;
+};
+
+struct expression_function {
+    const char *name;
+    size_t least, most; /* number of arguments; call() relies on it */
+    /* Returns 0, or ERROR_CONFIG, without a place, for an argument of the wrong kind or out of
+     * range, or for a result that does not fit in 64 bits. `result` may be the first argument. */
+    int (*call)(const struct expression_call *call, struct value *result);
+};
+
+/* The function called `name`; NULL if there is none. */
+const struct expression_function *expression_function_find(const char *name);
+
+/* Returns ERROR_CONFIG, without a place, because no function is called `name`; suggests the nearest
+ * one. */
+int expression_function_unknown(const char *name, struct error *error);
 
 #endif
