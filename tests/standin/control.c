@@ -38,43 +38,6 @@ static const char *const call_names[CALL_COUNT] = {"any",
 #undef X
 };
 
-static const struct {
-    const char *name;
-    CUresult error;
-} error_names[] = {
-#define E(error)                                                                                   \
-    {                                                                                              \
-#error, error                                                                              \
-    }
-    E(CUDA_ERROR_INVALID_VALUE),
-    E(CUDA_ERROR_OUT_OF_MEMORY),
-    E(CUDA_ERROR_NOT_INITIALIZED),
-    E(CUDA_ERROR_DEINITIALIZED),
-    E(CUDA_ERROR_NO_DEVICE),
-    E(CUDA_ERROR_INVALID_DEVICE),
-    E(CUDA_ERROR_INVALID_IMAGE),
-    E(CUDA_ERROR_INVALID_CONTEXT),
-    E(CUDA_ERROR_NO_BINARY_FOR_GPU),
-    E(CUDA_ERROR_ECC_UNCORRECTABLE),
-    E(CUDA_ERROR_DEVICE_UNAVAILABLE),
-    E(CUDA_ERROR_INVALID_HANDLE),
-    E(CUDA_ERROR_NOT_FOUND),
-    E(CUDA_ERROR_NOT_READY),
-    E(CUDA_ERROR_ILLEGAL_ADDRESS),
-    E(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES),
-    E(CUDA_ERROR_LAUNCH_TIMEOUT),
-    E(CUDA_ERROR_ASSERT),
-    E(CUDA_ERROR_HARDWARE_STACK_ERROR),
-    E(CUDA_ERROR_ILLEGAL_INSTRUCTION),
-    E(CUDA_ERROR_MISALIGNED_ADDRESS),
-    E(CUDA_ERROR_LAUNCH_FAILED),
-    E(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE),
-    E(CUDA_ERROR_NOT_SUPPORTED),
-    E(CUDA_ERROR_SYSTEM_NOT_READY),
-    E(CUDA_ERROR_UNKNOWN),
-#undef E
-};
-
 static void refuse(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 static void refuse(const char *format, ...)
@@ -163,9 +126,7 @@ static void read_fault(const char *text)
         fault->ms = integer("fault", action + 5);
     } else {
         fault->action = FAULT_ERROR;
-        for (size_t i = 0; i < sizeof error_names / sizeof *error_names; i++)
-            if (strcmp(action, error_names[i].name) == 0)
-                fault->error = error_names[i].error;
+        fault->error = driver_error(action);
         if (fault->error == CUDA_SUCCESS)
             fault->error = (CUresult)integer("fault", action);
     }
@@ -208,64 +169,53 @@ static void read_processes(const char *text)
     }
 }
 
-static void set_one(const char *key, const char *value)
+/* What is one number, of the type of its member. */
+static bool set_number(const char *key, const char *value)
 {
+#define X(member) {#member, &settings->member, sizeof settings->member},
+#define T(member) {#member, &settings->time.member, 0},
     const struct {
         const char *key;
-        double *target;
+        void *target;
+        size_t bytes; /* 0: a double */
     } numbers[] = {
-        {"base_ns", &settings->time.base_ns},       {"best_block", &settings->time.best_block},
-        {"best_grid", &settings->time.best_grid},   {"steepness", &settings->time.steepness},
-        {"element_ns", &settings->time.element_ns}, {"noise", &settings->time.noise},
-        {"drift", &settings->time.drift},           {"placement", &settings->time.placement},
-        {"addresses", &settings->time.addresses},
-    };
+        X(devices) X(compute_capability) X(sm_count) X(l2_bytes) X(memory_bytes) X(memory_taken)
+            X(driver_version) X(nvml) X(sm_clock_mhz) X(throttle_reasons) X(throttled_readings)
+                X(pid_offset) X(first_uuid) X(unhidden) T(base_ns) T(best_block) T(best_grid)
+                    T(steepness) T(element_ns) T(noise) T(drift) T(placement)
+                        T(addresses){"seed", &settings->time.seed, sizeof settings->time.seed}};
+#undef X
+#undef T
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        if (strcmp(key, numbers[i].key) == 0) {
-            *numbers[i].target = number(key, value);
-            return;
-        }
+        if (strcmp(key, numbers[i].key) != 0)
+            continue;
+        if (numbers[i].bytes == 0)
+            *(double *)numbers[i].target = number(key, value);
+        else if (numbers[i].bytes == sizeof(bool))
+            *(bool *)numbers[i].target = integer(key, value) != 0;
+        else if (numbers[i].bytes == sizeof(int))
+            *(int *)numbers[i].target = (int)integer(key, value);
+        else
+            *(int64_t *)numbers[i].target = integer(key, value);
+        return true;
     }
-    if (strcmp(key, "devices") == 0)
-        settings->devices = (int)integer(key, value);
-    else if (strcmp(key, "name") == 0)
+    return false;
+}
+
+static void set_one(const char *key, const char *value)
+{
+    if (set_number(key, value))
+        return;
+    if (strcmp(key, "name") == 0)
         copy_text(key, value, settings->name, sizeof settings->name);
-    else if (strcmp(key, "compute_capability") == 0)
-        settings->compute_capability = (int)integer(key, value);
-    else if (strcmp(key, "sm_count") == 0)
-        settings->sm_count = (int)integer(key, value);
-    else if (strcmp(key, "l2_bytes") == 0)
-        settings->l2_bytes = integer(key, value);
-    else if (strcmp(key, "memory_bytes") == 0)
-        settings->memory_bytes = integer(key, value);
-    else if (strcmp(key, "memory_taken") == 0)
-        settings->memory_taken = integer(key, value);
-    else if (strcmp(key, "driver_version") == 0)
-        settings->driver_version = (int)integer(key, value);
     else if (strcmp(key, "driver_build") == 0)
         copy_text(key, value, settings->driver_build, sizeof settings->driver_build);
     else if (strcmp(key, "note") == 0)
-        (void)snprintf(settings->note, sizeof settings->note, "%s", value);
+        copy_text(key, value, settings->note, sizeof settings->note);
     else if (strcmp(key, "missing") == 0)
         settings->missing = call_from_name(value);
-    else if (strcmp(key, "nvml") == 0)
-        settings->nvml = integer(key, value) != 0;
-    else if (strcmp(key, "sm_clock_mhz") == 0)
-        settings->sm_clock_mhz = (int)integer(key, value);
-    else if (strcmp(key, "throttle_reasons") == 0)
-        settings->throttle_reasons = integer(key, value);
-    else if (strcmp(key, "throttled_readings") == 0)
-        settings->throttled_readings = (uint64_t)integer(key, value);
     else if (strcmp(key, "processes") == 0)
         read_processes(value);
-    else if (strcmp(key, "pid_offset") == 0)
-        settings->pid_offset = (int)integer(key, value);
-    else if (strcmp(key, "first_uuid") == 0)
-        settings->first_uuid = (int)integer(key, value);
-    else if (strcmp(key, "unhidden") == 0)
-        settings->unhidden = (uint64_t)integer(key, value);
-    else if (strcmp(key, "seed") == 0)
-        settings->time.seed = (uint64_t)integer(key, value);
     else if (strcmp(key, "throttle") == 0)
         read_throttle(value);
     else if (strncmp(key, "time.", 5) == 0)

@@ -188,50 +188,50 @@ static const struct {
     CUresult error;
     const char *name, *text;
 } errors[] = {
-    {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
-    {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
-    {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
-    {CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
-    {CUDA_ERROR_DEINITIALIZED, "CUDA_ERROR_DEINITIALIZED", "driver shutting down"},
-    {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
-    {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
-    {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
-    {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
-    {CUDA_ERROR_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU",
-     "no kernel image is available for execution on the device"},
-    {CUDA_ERROR_ECC_UNCORRECTABLE, "CUDA_ERROR_ECC_UNCORRECTABLE",
-     "uncorrectable ECC error encountered"},
-    {CUDA_ERROR_DEVICE_UNAVAILABLE, "CUDA_ERROR_DEVICE_UNAVAILABLE",
-     "CUDA-capable device(s) is/are busy or unavailable"},
-    {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
-    {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
-    {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
-    {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS",
-     "an illegal memory access was encountered"},
-    {CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
-     "too many resources requested for launch"},
-    {CUDA_ERROR_LAUNCH_TIMEOUT, "CUDA_ERROR_LAUNCH_TIMEOUT",
-     "the launch timed out and was terminated"},
-    {CUDA_ERROR_ASSERT, "CUDA_ERROR_ASSERT", "device-side assert triggered"},
-    {CUDA_ERROR_HARDWARE_STACK_ERROR, "CUDA_ERROR_HARDWARE_STACK_ERROR", "hardware stack error"},
-    {CUDA_ERROR_ILLEGAL_INSTRUCTION, "CUDA_ERROR_ILLEGAL_INSTRUCTION",
-     "an illegal instruction was encountered"},
-    {CUDA_ERROR_MISALIGNED_ADDRESS, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
-    {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
-    {CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
-     "too many blocks in cooperative launch"},
-    {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
-    {CUDA_ERROR_SYSTEM_NOT_READY, "CUDA_ERROR_SYSTEM_NOT_READY", "system not yet initialized"},
-    {CUDA_ERROR_ILLEGAL_STATE, "CUDA_ERROR_ILLEGAL_STATE",
-     "the operation cannot be performed in the present state"},
-    {CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
-     "operation not permitted when stream is capturing"},
-    {CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
-     "operation failed due to a previous error during capture"},
-    {CUDA_ERROR_INVALID_CLUSTER_SIZE, "CUDA_ERROR_INVALID_CLUSTER_SIZE",
-     "a kernel launch error has occurred due to cluster misconfiguration"},
-    {CUDA_ERROR_UNKNOWN, "CUDA_ERROR_UNKNOWN", "unknown error"},
+#define E(error, text) {error, #error, text},
+    /* clang-format off */
+    E(CUDA_SUCCESS, "no error")
+    E(CUDA_ERROR_INVALID_VALUE, "invalid argument")
+    E(CUDA_ERROR_OUT_OF_MEMORY, "out of memory")
+    E(CUDA_ERROR_NOT_INITIALIZED, "initialization error")
+    E(CUDA_ERROR_DEINITIALIZED, "driver shutting down")
+    E(CUDA_ERROR_NO_DEVICE, "no CUDA-capable device is detected")
+    E(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal")
+    E(CUDA_ERROR_INVALID_IMAGE, "device kernel image is invalid")
+    E(CUDA_ERROR_INVALID_CONTEXT, "invalid device context")
+    E(CUDA_ERROR_NO_BINARY_FOR_GPU, "no kernel image is available for execution on the device")
+    E(CUDA_ERROR_ECC_UNCORRECTABLE, "uncorrectable ECC error encountered")
+    E(CUDA_ERROR_DEVICE_UNAVAILABLE, "CUDA-capable device(s) is/are busy or unavailable")
+    E(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle")
+    E(CUDA_ERROR_NOT_FOUND, "named symbol not found")
+    E(CUDA_ERROR_NOT_READY, "device not ready")
+    E(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered")
+    E(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "too many resources requested for launch")
+    E(CUDA_ERROR_LAUNCH_TIMEOUT, "the launch timed out and was terminated")
+    E(CUDA_ERROR_ASSERT, "device-side assert triggered")
+    E(CUDA_ERROR_HARDWARE_STACK_ERROR, "hardware stack error")
+    E(CUDA_ERROR_ILLEGAL_INSTRUCTION, "an illegal instruction was encountered")
+    E(CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned address")
+    E(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure")
+    E(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "too many blocks in cooperative launch")
+    E(CUDA_ERROR_NOT_SUPPORTED, "operation not supported")
+    E(CUDA_ERROR_SYSTEM_NOT_READY, "system not yet initialized")
+    E(CUDA_ERROR_ILLEGAL_STATE, "the operation cannot be performed in the present state")
+    E(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "operation not permitted when stream is capturing")
+    E(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, "operation failed due to a previous error during capture")
+    E(CUDA_ERROR_INVALID_CLUSTER_SIZE, "a kernel launch error has occurred due to cluster misconfiguration")
+    E(CUDA_ERROR_UNKNOWN, "unknown error")
+/* clang-format on */
+#undef E
 };
+
+CUresult driver_error(const char *name)
+{
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (strcmp(errors[i].name, name) == 0)
+            return errors[i].error;
+    return CUDA_SUCCESS;
+}
 
 CUresult cuGetErrorName(CUresult error, const char **name)
 {
@@ -602,6 +602,14 @@ static bool is_captured(CUstream stream)
     return true;
 }
 
+/* Of a call that cannot be captured. */
+static CUresult enter_uncaptured(CUstream stream)
+{
+    if (!enter_stream(stream))
+        return CUDA_ERROR_INVALID_HANDLE;
+    return is_captured(stream) ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED : CUDA_SUCCESS;
+}
+
 /* Nothing that is queued behind a kernel that faulted or never ends is carried out. */
 static bool stream_stopped(void)
 {
@@ -611,12 +619,9 @@ static bool stream_stopped(void)
 CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
     BEGIN(cuMemcpyDtoDAsync, NEED_CONTEXT);
-    if (!enter_stream(stream))
-        return CUDA_ERROR_INVALID_HANDLE;
-    if (is_captured(stream))
-        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    if (bytes == 0)
-        return CUDA_SUCCESS;
+    CUresult entered = enter_uncaptured(stream);
+    if (entered != CUDA_SUCCESS || bytes == 0)
+        return entered;
     if (!memory_holds(to, bytes) || !memory_holds(from, bytes))
         return CUDA_ERROR_INVALID_VALUE;
     if (!stream_stopped())
@@ -628,12 +633,9 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstr
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size_t bytes, CUstream stream)
 {
     BEGIN(cuMemsetD8Async, NEED_CONTEXT);
-    if (!enter_stream(stream))
-        return CUDA_ERROR_INVALID_HANDLE;
-    if (is_captured(stream))
-        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    if (bytes == 0)
-        return CUDA_SUCCESS;
+    CUresult entered = enter_uncaptured(stream);
+    if (entered != CUDA_SUCCESS || bytes == 0)
+        return entered;
     if (!memory_holds(to, bytes))
         return CUDA_ERROR_INVALID_VALUE;
     if (!stream_stopped())
@@ -646,12 +648,9 @@ CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char byte, siz
                            size_t height, CUstream stream)
 {
     BEGIN(cuMemsetD2D8Async, NEED_CONTEXT);
-    if (!enter_stream(stream))
-        return CUDA_ERROR_INVALID_HANDLE;
-    if (is_captured(stream))
-        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-    if (width == 0 || height == 0)
-        return CUDA_SUCCESS;
+    CUresult entered = enter_uncaptured(stream);
+    if (entered != CUDA_SUCCESS || width == 0 || height == 0)
+        return entered;
     if (pitch < width || !memory_holds(to, (height - 1) * pitch + width))
         return CUDA_ERROR_INVALID_VALUE;
     for (size_t row = 0; row < height && !stream_stopped(); row++)

@@ -81,8 +81,8 @@ int nvmlDeviceGetCurrentClocksEventReasons(nvml_handle device, unsigned long lon
     (void)device;
     bool throttled =
         ++readings <= control()->throttled_readings || clock_is_throttled(&control()->time);
-    *reasons = throttled ? (unsigned long long)control()->throttle_reasons
-                         : NVML_APPLICATION_CLOCKS;
+    *reasons =
+        throttled ? (unsigned long long)control()->throttle_reasons : NVML_APPLICATION_CLOCKS;
     return NVML_SUCCESS;
 }
 

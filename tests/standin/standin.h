@@ -3,7 +3,7 @@
  * LD_LIBRARY_PATH. README.md beside this file says what it models and how it is controlled; this
  * header is what its files share. One thread at a time may call it.
  *
- * A further entry point of the driver: add it to DRIVER_FUNCTIONS (tuner/driver.h), then a function in driver.c.
+ * A further entry point of the driver: add it to DRIVER_FUNCTIONS (tuner/gpu/driver.h), then a function in driver.c.
  * Until then cuGetProcAddress hands out one that answers CUDA_ERROR_NOT_SUPPORTED.
  */
 #ifndef STANDIN_H
@@ -202,6 +202,11 @@ int module_function_threads(CUfunction function);
 CUresult module_blocks_per_sm(CUfunction function, int block_threads, size_t dynamic_shared_bytes,
                               int *blocks);
 void module_clear(void);
+
+/* --- driver.c --- */
+
+/* The error of this name; CUDA_SUCCESS: none. */
+CUresult driver_error(const char *name);
 
 /* The attributes of the modelled GPU; -1 for one that is not modelled. */
 int64_t device_attribute(CUdevice_attribute attribute);
