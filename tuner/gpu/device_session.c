@@ -109,7 +109,7 @@ int device_session_repair(struct device_session *session, struct error *error)
 
 void device_session_release(struct device_session *session)
 {
-    gpu_monitor_stop(&session->monitor);
+    gpu_monitor_close(&session->monitor);
     device_session_close(session);
     json_decref(session->open_request);
     free(session->variants);

@@ -332,11 +332,7 @@ static int greet_and_start(struct device_session *session, int number, struct er
         status = channel_send(
             session->channel,
             json_pack("{s:s, s:o}", "event", "ready", "gpu", gpu_to_json(&device->gpu)), error);
-    if (status == 0)
-        status = device_start(&session->device, error);
-    if (status == 0)
-        gpu_monitor_start(&session->monitor, session->device.gpu.uuid);
-    return status;
+    return status != 0 ? status : device_start(&session->device, error);
 }
 
 int device_worker_run(struct channel *channel, const char *which, struct error *error)

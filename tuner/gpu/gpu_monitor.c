@@ -12,33 +12,20 @@
 #define READING_INTERVAL_NS INT64_C(50000000)
 #define COUNTING_INTERVAL_NS INT64_C(1000000000)
 
-/* NVML needs 4 ms for its first reading, which no measurement should wait for: that one is not used. */
-static void *open_nvml(void *context)
+static void open_nvml(struct gpu_monitor *monitor, const char *uuid)
 {
-    struct gpu_monitor *monitor = context;
-    struct nvml_reading first;
-    int status = nvml_open(&monitor->nvml, monitor->uuid, &monitor->error);
-    if (status == 0)
+    struct nvml_reading first; /* it takes 4 ms, and is not used */
+    monitor->tried = true;
+    monitor->open = nvml_open(&monitor->nvml, uuid, &monitor->error) == 0;
+    monitor->failed = !monitor->open;
+    if (monitor->open)
         nvml_read(&monitor->nvml, &first);
-    atomic_store(&monitor->state, status == 0 ? GPU_MONITOR_OPEN : GPU_MONITOR_FAILED);
-    return NULL;
 }
 
-void gpu_monitor_start(struct gpu_monitor *monitor, const char *uuid)
+void gpu_monitor_close(struct gpu_monitor *monitor)
 {
-    *monitor = (struct gpu_monitor){.state = GPU_MONITOR_OPENING};
-    (void)snprintf(monitor->uuid, sizeof monitor->uuid, "%s", uuid);
-    if (pthread_create(&monitor->opener, NULL, open_nvml, monitor) != 0)
-        atomic_store(&monitor->state, GPU_MONITOR_NONE);
-}
-
-void gpu_monitor_stop(struct gpu_monitor *monitor)
-{
-    if (atomic_load(&monitor->state) == GPU_MONITOR_NONE)
-        return;
-    (void)pthread_join(monitor->opener, NULL);
     nvml_close(&monitor->nvml);
-    atomic_store(&monitor->state, GPU_MONITOR_NONE);
+    *monitor = (struct gpu_monitor){0};
 }
 
 /* The parent's pid from /proc/PID/stat, "PID (NAME) STATE PARENT …"; 0 if the process does not
@@ -109,10 +96,12 @@ static bool is_throttled(const struct gpu_monitor *monitor)
     return (monitor->latest.reasons & NVML_THROTTLING) != 0;
 }
 
-void gpu_monitor_read(struct gpu_monitor *monitor, int64_t begin_ns)
+void gpu_monitor_read(struct gpu_monitor *monitor, const char *uuid, int64_t begin_ns)
 {
     monitor->throttled = false;
-    if (atomic_load(&monitor->state) != GPU_MONITOR_OPEN)
+    if (!monitor->tried)
+        open_nvml(monitor, uuid);
+    if (!monitor->open)
         return;
     if (monitor->read_ns != 0 && begin_ns - monitor->read_ns < READING_INTERVAL_NS)
         monitor->throttled = is_throttled(monitor);
@@ -122,23 +111,17 @@ void gpu_monitor_read(struct gpu_monitor *monitor, int64_t begin_ns)
     }
 }
 
-static void report_reading(struct gpu_monitor *monitor, json_t *message)
-{
-    const struct nvml_reading *latest = &monitor->latest;
-    (void)json_object_set_new(message, "sm_clock_mhz", json_integer(latest->sm_clock_mhz));
-    (void)json_object_set_new(message, "other_processes",
-                              json_integer((json_int_t)monitor->other_processes));
-    monitor->fresh = false;
-}
-
 void gpu_monitor_report(struct gpu_monitor *monitor, json_t *message)
 {
-    if (monitor->fresh)
-        report_reading(monitor, message);
+    if (monitor->fresh) {
+        (void)json_object_set_new(message, "sm_clock_mhz",
+                                  json_integer(monitor->latest.sm_clock_mhz));
+        (void)json_object_set_new(message, "other_processes",
+                                  json_integer((json_int_t)monitor->other_processes));
+    }
     if (monitor->throttled)
         (void)json_object_set_new(message, "throttled", json_true());
-    if (atomic_load(&monitor->state) == GPU_MONITOR_FAILED) {
+    if (monitor->failed)
         (void)json_object_set_new(message, "monitor_error", json_string(monitor->error.message));
-        atomic_store(&monitor->state, GPU_MONITOR_FAILED_REPORTED);
-    }
+    monitor->fresh = monitor->failed = false;
 }

@@ -191,7 +191,7 @@ int trial_measure(struct device_session *session, const json_t *request,
     int64_t start = clock_ns();
     int status = take_samples(session, request, variant, (size_t)count, (size_t)check_after,
                               &samples, answer, error);
-    gpu_monitor_read(&session->monitor, start);
+    gpu_monitor_read(&session->monitor, session->device.gpu.uuid, start);
     *batched = samples.runs > 1;
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         *reply = samples_to_json(&samples, session->sampling.empty_batch_ns);
@@ -218,7 +218,7 @@ static int verify_first(struct device_session *session, const json_t *request,
     if (status != 0 || answer->outcome != OUTCOME_MEASURED || !(ns > hopeless_ns))
         return status;
     const struct samples samples = {.ns = &ns, .count = 1, .runs = 1, .single_ns = ns};
-    gpu_monitor_read(&session->monitor, start);
+    gpu_monitor_read(&session->monitor, session->device.gpu.uuid, start);
     *reply = samples_to_json(&samples, session->sampling.empty_batch_ns);
     return trial_check(session, variant, false, true, answer, error);
 }
