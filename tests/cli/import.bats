@@ -134,9 +134,9 @@ a & 3 == 1|'a & 3' has an operator on bits
 a.bit_count() == 1|'a.bit_count()' cannot be translated
 b > 1|unknown name 'b'
 a && 1|'&&' is not Python; write 'and'
-lambda a: a|'lambda' cannot be translated
-a ==|expected a value at the end
-(a|expected an operator or the closing bracket at the end
+lambda a: a|'lambda a: a' cannot be translated
+a ==|is not a Python expression: invalid syntax
+(a|is not a Python expression: '(' was never closed
 a == None|'None' cannot be translated
 a[0] == 1|unknown name 'a[0]'
 "x"|'"x"' is a string where a condition is needed

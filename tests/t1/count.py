@@ -6,7 +6,9 @@ that are valid, rnd1.csv, as `check --list` prints their values.
 """
 import itertools
 import json
+import math
 import random
+import re
 import sys
 
 
@@ -16,7 +18,7 @@ def variants(space):
     conditions = [compile(c["Expression"], "T1", "eval") for c in space["Conditions"]]
     for combination in itertools.product(*values):
         scope = dict(zip(names, combination))
-        if all(eval(condition, {}, scope) for condition in conditions):
+        if all(eval(condition, {"math": math}, scope) for condition in conditions):
             yield combination
 
 
@@ -26,12 +28,12 @@ def expression(depth):
     if depth == 0:
         return pick(["a", "b", "c", "a", "b", str(random.randint(0, 9)), "True", "False", "2.5", "w", "'x'"])
     below = lambda: expression(random.randint(0, depth - 1))
-    number = lambda: "(" + below().replace("w", "a").replace("'x'", "3") + ")"
-    kind = random.randint(0, 14)
+    number = lambda: "(" + re.sub(r"\bw\b", "a", below()).replace("'x'", "3") + ")"
+    kind = random.randint(0, 17)
     if kind < 3:
         return f"{number()} {pick(['+', '-', '*', '-', '+'])} {number()}"
     if kind == 3:
-        return f"{number()} {pick(['/', '//', '%'])} {pick(['b', '3', '-4', '2.5', '(c + 1)'])}"
+        return f"{number()} {pick(['/', '//', '%'])} {pick(['b', '3', '-4', '2.5', '0.1', '(b / 3)', '(c + 1)'])}"
     if kind == 4:
         return f"{pick(['a', 'b', '2', '-3', 'c'])} ** {pick(['2', '3', 'c'])}"
     if kind == 5:
@@ -39,9 +41,9 @@ def expression(depth):
     if kind == 6:
         return f"{number()} {pick(['<', '<='])} {number()} {pick(['<', '>=', '==', '!='])} {number()}"
     if kind == 7:
-        return f"({below()}) and ({below()})".replace("w", "b").replace("'x'", "0")
+        return re.sub(r"\bw\b", "b", f"({below()}) and ({below()})").replace("'x'", "0")
     if kind == 8:
-        return f"({below()}) or ({below()})".replace("w", "b").replace("'x'", "0")
+        return re.sub(r"\bw\b", "b", f"({below()}) or ({below()})").replace("'x'", "0")
     if kind == 9:
         return f"not {number()}"
     if kind == 10:
@@ -52,6 +54,12 @@ def expression(depth):
         return f"{pick(['min', 'max'])}({number()}, {number()}, a)"
     if kind == 13:
         return f"{pick(['abs', 'int', 'float', 'bool'])}({number()})"
+    if kind == 14:
+        return f"{pick(['a', 'b', '(a - 4)', '-b'])} {pick(['<< 2', '<< b', '>> 1', '>> c', '>> 1024'])}"
+    if kind == 15:
+        return f"pow({pick(['a', '-3', '0.5'])}, {pick(['2', 'b', 'c'])}) % {pick(['2', '0.3', 'b'])}"
+    if kind == 16:
+        return f"{pick(['math.ceil', 'math.floor', 'round', 'int'])}(b / {pick(['2', '3', 'a'])})".replace("round", "abs")
     return f"w {pick(['==', '!='])} {pick(['x', 'Y z', 'float4'])!r}" + pick([" or a > 2", " and not c", ""])
 
 
@@ -79,8 +87,9 @@ def write_random(count, folder):
             file.writelines(line + "\n" for line in lines)
 
 
-if sys.argv[1] == "--random":
-    write_random(int(sys.argv[2]), sys.argv[3])
-else:
-    with open(sys.argv[1], encoding="utf-8") as source:
-        print(sum(1 for _ in variants(json.load(source)["ConfigurationSpace"])))
+if __name__ == "__main__":
+    if sys.argv[1] == "--random":
+        write_random(int(sys.argv[2]), sys.argv[3])
+    else:
+        with open(sys.argv[1], encoding="utf-8") as source:
+            print(sum(1 for _ in variants(json.load(source)["ConfigurationSpace"])))

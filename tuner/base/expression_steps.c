@@ -570,6 +570,11 @@ const struct expression_function *expression_function_find(const char *name)
     return NULL;
 }
 
+const char *expression_function_name(size_t index)
+{
+    return index < FUNCTION_COUNT ? functions[index].name : NULL;
+}
+
 int expression_function_unknown(const char *name, struct error *error)
 {
     const char *known[FUNCTION_COUNT + 1] = {NULL};

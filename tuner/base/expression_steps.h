@@ -113,6 +113,9 @@ struct expression_function {
 /* The function called `name`; NULL if there is none. */
 const struct expression_function *expression_function_find(const char *name);
 
+/* The name of one after the other; NULL behind the last. */
+const char *expression_function_name(size_t index);
+
 /* Returns ERROR_CONFIG, without a place, because no function is called `name`; suggests the nearest
  * one. */
 int expression_function_unknown(const char *name, struct error *error);

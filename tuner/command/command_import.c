@@ -37,51 +37,41 @@ static int count_variants(const struct sweep_kernel *kernel, uint64_t *points, u
     return status;
 }
 
-/* What is in the sweep that was written. A constraint that cannot be evaluated, because it divides
- * by zero for some combination, say, is an error of which the files stay. */
-static int print_space(const struct t1 *t1, const struct sweep *sweep, struct error *error)
+/* What is in the sweep that was written. */
+static int print_space(const struct sweep_kernel *kernel, struct error *error)
 {
     uint64_t points = 0;
     uint64_t variants = 0;
-    int status = count_variants(&sweep->kernels[0], &points, &variants, error);
+    int status = count_variants(kernel, &points, &variants, error);
     bool many = variants > SPACE_VARIANT_LIMIT;
     if (status == 0)
         printf("%s: %zu parameters, %zu constraints, %s%" PRIu64 " variants of %" PRIu64 "\n",
-               t1->name, t1->parameter_count, t1->constraint_count, many ? "more than " : "",
-               many ? (uint64_t)SPACE_VARIANT_LIMIT : variants, points);
+               kernel->label, kernel->template.parameter_count, kernel->constraint_count,
+               many ? "more than " : "", many ? (uint64_t)SPACE_VARIANT_LIMIT : variants, points);
     return status;
 }
 
-static void print_next(const struct t1 *t1)
-{
-    printf("wrote %s, %s and %s\n", t1->files[0], t1->files[1], t1->files[2]);
-    if (t1->gap_count > 0)
-        printf("'%s' does not say everything; complete %s where it is marked TODO:\n", t1->path,
-               t1->files[0]);
-    for (size_t i = 0; i < t1->gap_count; i++)
-        printf("  %s\n", t1->gaps[i]);
-    printf("next: autotune %s--config %s\n", t1->gap_count > 0 ? "check " : "", t1->files[2]);
-}
-
+/* A sweep that cannot be used is removed, with the template. A constraint that cannot be evaluated,
+ * because it divides by zero for some combination, say, is an error of which the files stay. */
 static int import_t1(const char *path, const char *name, const char *folder, struct error *error)
 {
-    struct t1 t1;
+    struct t1_import import;
     struct sweep sweep = {0};
-    int status = t1_read(&t1, path, name, error);
-    if (status == 0)
-        status = t1_write(&t1, folder, error);
+    int status = t1_import(path, name, folder, &import, error);
     if (status == 0) {
-        status = sweep_open(
-            &sweep, &(struct sweep_request){.path = t1.files[2], .unfinished = true}, error);
+        status = sweep_open(&sweep,
+                            &(struct sweep_request){.path = import.files[import.file_count - 1],
+                                                    .unfinished = true},
+                            error);
         if (status != 0)
-            t1_remove(&t1);
+            t1_import_remove(&import);
     }
     if (status == 0) {
-        status = print_space(&t1, &sweep, error);
-        print_next(&t1);
+        status = print_space(&sweep.kernels[0], error);
+        fputs(import.report, stdout);
     }
     sweep_release(&sweep);
-    t1_release(&t1);
+    t1_import_release(&import);
     return status;
 }
 

@@ -1,6 +1,7 @@
 #include "template/template_names.h"
 
 #include "base/alloc.h"
+#include "base/expression_steps.h"
 #include "base/literal.h"
 #include "template/device_attributes.h"
 
@@ -36,6 +37,18 @@ bool template_name_is_reserved(const char *name)
     return expression_reserves(name) || names_have(reserved_names, name) ||
            names_have(template_stat_names(), name) || names_have(launch_stats, name) ||
            names_have(gpu_binding_names(), name);
+}
+
+void template_names_reserved(struct names *names)
+{
+    static const char *const words[] = {"and", "or", "not", "true", "false", "yes", "no", NULL};
+    names_add_all(names, words);
+    for (size_t i = 0; expression_function_name(i) != NULL; i++)
+        names_add(names, expression_function_name(i));
+    names_add_all(names, reserved_names);
+    names_add_all(names, template_stat_names());
+    names_add_all(names, launch_stats);
+    names_add_all(names, gpu_binding_names());
 }
 
 int loader_check_unused(const struct loader *loader, const char *name, int line)

@@ -13,6 +13,9 @@ const char *const *launch_figure_names(void);
  * or a key. */
 bool template_name_is_reserved(const char *name);
 
+/* Adds all such names. */
+void template_names_reserved(struct names *names);
+
 /* That a name has the form of one: up to 31 lower-case letters, digits and underscores. */
 int loader_check_letters(const struct loader *loader, const char *name, int line);
 
