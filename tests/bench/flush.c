@@ -12,8 +12,8 @@
 #include "base/statistics.h"
 #include "base/write_file.h"
 #include "command/command_values.h"
+#include "compile/application.h"
 #include "compile/device_kernels.h"
-#include "compile/single_compile.h"
 #include "gpu/measure.h"
 #include "gpu/nvml.h"
 #include "gpu/verify.h"
@@ -115,7 +115,7 @@ static void poller_close(struct poller *poller)
 
 struct bench {
     struct device_context device;
-    struct single_compile compiler;
+    struct application_compiler compiler;
     struct poller poller;
     struct device_problem problem;
     struct device_variant variant;
@@ -128,20 +128,14 @@ struct bench {
 
 static int load_support(struct bench *bench, struct error *error)
 {
-    struct source source = {.path = alloc_string("autotune/device_kernels.cu"),
-                            .text = alloc_string(device_kernels_source)};
     struct options options = {0};
     struct compilation compilation = {0};
-    enum build_origin origin;
-    struct hash *hash = hash_new();
-    hash_add_text(hash, source.text);
-    hash_finish(hash, source.hash);
-    int status = single_compile_source_cubin(&bench->compiler, &source, &options,
-                                             bench->device.gpu.arch, &compilation, &origin, error);
+    bool compiled;
+    int status = application_compile_source(&bench->compiler, device_kernels(), &options,
+                                            bench->device.gpu.arch, &compilation, &compiled, error);
     if (status == 0)
         status = device_load_support(&bench->device, compilation.cubin, error);
     compilation_release(&compilation);
-    source_release(&source);
     return status;
 }
 
@@ -193,17 +187,17 @@ static int open_problem(struct bench *bench, const char *path, const struct temp
     struct bindings defaults = {0};
     struct compilation variant = {0};
     struct compilation reference = {0};
-    enum build_origin origin;
+    bool compiled;
     enum outcome outcome = OUTCOME_MEASURED;
     const char *arch = bench->device.gpu.arch;
-    int status = single_compile_bind(template, values, false, &parameters, &problem, error);
+    int status = build_bind(template, values, false, &parameters, &problem, error);
     variant_defaults(template, &defaults);
     const struct build tuned = {template, &parameters, &problem, arch, false};
     const struct build plain = {template, &defaults, &problem, arch, true};
     if (status == 0)
-        status = single_compile_cubin(&bench->compiler, &tuned, &variant, &origin, error);
+        status = application_compile(&bench->compiler, &tuned, &variant, &compiled, error);
     if (status == 0)
-        status = single_compile_cubin(&bench->compiler, &plain, &reference, &origin, error);
+        status = application_compile(&bench->compiler, &plain, &reference, &compiled, error);
     const struct problem_request request = {
         .template_path = path, .problem = &problem, .helpers = &reference, .cold = true};
     if (status == 0)
@@ -530,7 +524,7 @@ int main(int argc, char **argv)
     if (status == 0)
         status = write_bench(&bench, argv[1], argv + 2, &error);
     poller_close(&bench.poller);
-    single_compile_release(&bench.compiler);
+    application_compiler_release(&bench.compiler);
     for (size_t i = 0; i < PREPARATION_COUNT; i++)
         free(bench.samples_ns[i]);
     if (status != 0)

@@ -81,8 +81,8 @@ END
     filler 2 512 1
     filler 3 512 9
     filler 4 512 7
-    echo >cache/cubin/03/03000000000000000000000000000003.pch
-    age 2 cache/cubin/03/03000000000000000000000000000003.pch
+    echo >cache/cubin/03/03000000000000000000000000000003.0123456789abcdef.tmp
+    age 2 cache/cubin/03/03000000000000000000000000000003.0123456789abcdef.tmp
     autotune --config "$sweeps/scale.ini"
     exits 0
     equal "$(cd cache/cubin && ls -d 0[1-4]/0?0000*)" "$(printf '%s\n' 01/01000000000000000000000000000001 \

@@ -295,3 +295,52 @@ own_toolkit() {
         cmp $size.cubin $size.other
     done
 }
+
+@test "headers are found as the compiler finds them, wherever they are" {
+    export TMPDIR=$PWD/tmp
+    mkdir -p tmp project/kernels/inc project/other project/real/deep elsewhere
+    ln -s ../real project/kernels/link
+    cat >project/kernels/own.cu <<CUDA
+#include "inc/a.h"
+#include "../other/b.h"
+#include "inc/../c.h"
+#include "link/deep/d.h"
+#include "$PWD/elsewhere/e.h"
+extern "C" __global__ void own(int *out) { *out = A + B + C + D + E; }
+CUDA
+    echo '#include "same.h"' >project/kernels/inc/a.h
+    echo '#define A 1' >project/kernels/inc/same.h
+    printf '#include "same.h"\n#include "../kernels/c.h"\n' >project/other/b.h
+    printf '#define B 20\n__device__ const char *file = __FILE__;\n' >project/other/same.h
+    printf '#pragma once\n#define C 300\n' >project/kernels/c.h
+    echo '#include "../d2.h"' >project/real/deep/d.h
+    echo '#define D 4000' >project/real/d2.h
+    echo '#include "e2.h"' >elsewhere/e.h
+    echo '#define E 50000' >elsewhere/e2.h
+    cat >project/kernels/own.ini <<'INI'
+[buffer.out]
+type = int32
+length = 1
+access = write
+[launch.own]
+entry = own
+grid = 1
+block = 1
+arguments = out
+[expect.out]
+reference = constant(54321)
+compare = exact
+INI
+    autotune emit --templates project/kernels --kernel own --ptx
+    exits 0
+    has out 54321
+    autotune emit --templates project/kernels --kernel own --cubin --output first.cubin
+    exits 0
+    has first.cubin "$PWD/project/other/same.h"
+    echo '#error here' >>project/other/same.h
+    autotune emit --templates project/kernels --kernel own --cubin --output second.cubin
+    exits 2
+    has err "$PWD/project/other/same.h(3)"
+    lacks err /proc
+    equal "$(find "$TMPDIR" -maxdepth 1 -name 'autotune-*' | wc -l)" 0
+}

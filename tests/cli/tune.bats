@@ -517,14 +517,13 @@ print(len(set(study["variants"][study["winner"]]["samples_ns"])))'
     done
 }
 
-@test "a header that changes during the run ends it, and nothing is kept of the wrong one" {
+@test "a header that changes during the run is compiled as it was when the run began" {
     cp "$sweeps/many.ini" sweep.ini
     cp -r "$sweeps/templates" .
     sed -i '1i #include "gain.h"' templates/scale.cu
     echo '#define GAIN 1' >templates/gain.h
-    cp templates/gain.h gain.h
     rm -rf cache
-    "$AUTOTUNE" --config sweep.ini --jobs 1 >out 2>err </dev/null &
+    "$AUTOTUNE" --config sweep.ini --jobs 1 --format csv >out 2>err </dev/null &
     run=$!
     for _ in $(seq 500); do
         [ "$(find cache -type f -not -path 'cache/toolkit/*' 2>/dev/null | wc -l)" -le 3 ] || break
@@ -533,11 +532,9 @@ print(len(set(study["variants"][study["winner"]]["samples_ns"])))'
     echo '#error changed' >>templates/gain.h
     code=0
     wait $run || code=$?
-    exits 2
-    has err "gain.h' has changed since the run started; run again"
-    none_alive
-    cp gain.h templates/gain.h
-    autotune --config sweep.ini --format csv
     exits 0
     equal "$(count outcome measured)" 20
+    autotune --config sweep.ini
+    exits 2
+    has err "gain.h(2)"
 }

@@ -169,7 +169,7 @@ members() {
     rank_environment 1 <<<'AUTOTUNE_STANDIN_HERE=devices=0'
     start 2 --config "$sweeps/many.ini"
     for ((i = 0; i < 600; i++)); do
-        [ -z "$(find "$hosts/1/tmp" -path '*/cubin/??/*' 2>/dev/null)" ] || break
+        [ -z "$(find cache/cubin -path '*/??/*' 2>/dev/null)" ] || break
         sleep 0.02
     done
     pkill -STOP -P "$(cat "$hosts/pid.1")"

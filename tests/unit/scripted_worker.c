@@ -34,6 +34,8 @@ struct player {
     int ordinal;           /* of a device worker's GPU */
     double slower;         /* by this factor, with this request; 0: as usual */
     bool last;             /* the worker ends with this reply */
+    char *bytes;           /* behind the reply */
+    size_t byte_count;
 };
 
 /* --- what a well-behaved worker answers --- */
@@ -51,19 +53,17 @@ static json_t *error_message(int code, const char *text)
 }
 
 /* Without a cubin the compiler has refused the source. */
-static json_t *write_entry(const struct player *player, const char *cubin, const char *log)
+static json_t *write_entry(struct player *player, const char *cubin, const char *log)
 {
-    struct error error;
     struct compiled_kernel kernel = {.entry = (char[]){"kernel"}, .registers = SCRIPTED_REGISTERS};
     struct compilation compilation = {.cubin = (char *)(uintptr_t)cubin,
                                       .cubin_bytes = cubin != NULL ? strlen(cubin) : 0,
                                       .log = (char *)(uintptr_t)log,
                                       .kernels = &kernel,
                                       .kernel_count = cubin != NULL};
-    const char *path = json_string_value(json_object_get(player->request, "output"));
-    if (cubin_cache_write(path, &compilation, &error) != 0)
-        return message_from_error(&error);
-    return json_pack("{s:s, s:f}", "event", "compiled", "milliseconds", 1.0);
+    const char *key = json_string_value(json_object_get(player->request, "key"));
+    player->bytes = cubin_cache_entry(key, &compilation, &player->byte_count);
+    return json_pack("{s:s}", "event", "compiled");
 }
 
 static json_t *compile(struct player *player)
@@ -293,7 +293,10 @@ static json_t *interrupt(struct player *player)
 
 static void send_reply(struct player *player, json_t *reply)
 {
-    (void)channel_send(&player->channel, reply, NULL);
+    (void)channel_send_bytes(&player->channel, reply, player->bytes, player->byte_count, NULL);
+    free(player->bytes);
+    player->bytes = NULL;
+    player->byte_count = 0;
 }
 
 static json_t *answer_and_hang(struct player *player)

@@ -33,7 +33,7 @@ struct channel {
     size_t line;     /* the length of its line */
     struct channel_kept *kept, *sent;
     size_t kept_count, sent_count;
-    const char *bytes; /* of the latest message, until the next one is asked for */
+    char *bytes; /* of the latest message, until the next one is asked for; may be overwritten */
     size_t byte_count;
 };
 

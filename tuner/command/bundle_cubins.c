@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/interrupt.h"
 #include "command/command.h"
-#include "compile/application_source.h"
+#include "compile/application.h"
 #include "compile/bundled_cubin.h"
 #include "template/source.h"
 
@@ -61,7 +61,7 @@ static int bind_entry(const struct tuned_entry *entry, size_t index,
     bindings_append(&values, parameters_of(entry, index));
     bindings_append(&values, &entry->problem);
     bool other_version = strcmp(template->hash, entry->template_hash) != 0;
-    int status = single_compile_bind(template, &values, other_version, parameters, problem, error);
+    int status = build_bind(template, &values, other_version, parameters, problem, error);
     bindings_release(&values);
     return status;
 }
@@ -75,7 +75,7 @@ static int write_cubin(struct bundle *bundle, const struct tuned_entry *entry, s
     struct options options = {0};
     const struct cubin_origin from = {&template->source, &options, entry->compute_capability};
     struct compilation compilation = {0};
-    enum build_origin origin;
+    bool compiled = false;
     char *path = cubin_path(bundle, entry, index);
     if (path == NULL)
         return error_set(
@@ -85,13 +85,13 @@ static int write_cubin(struct bundle *bundle, const struct tuned_entry *entry, s
             entry->section, entry->kernel);
     int status = bind_entry(entry, index, template, &parameters, &problem, error);
     if (status == 0)
-        status = single_compile_cubin(&bundle->builder, &build, &compilation, &origin, error);
+        status = single_compile_cubin(&bundle->builder, &build, &compilation, &compiled, error);
     if (status == 0) {
         status = variant_options(template, &parameters, &problem, &options, error);
         if (status == 0)
             status = write_cubin_file(bundle, path, &from, &compilation, error);
         options_release(&options);
-        bundle->compiled += origin == BUILD_COMPILED;
+        bundle->compiled += compiled;
         bundle->cubins++;
     }
     free(path);
@@ -157,19 +157,19 @@ static int write_own_cubin(struct bundle *bundle, const struct source *source,
 {
     struct options options;
     struct compilation compilation = {0};
-    enum build_origin origin;
+    bool compiled = false;
     int status =
         application_source_options(source, definitions->items, definitions->count, &options, error);
     if (status == 0)
         status = single_compile_source_cubin(&bundle->builder, source, &options, entry->arch,
-                                             &compilation, &origin, error);
+                                             &compilation, &compiled, error);
     if (status == 0) {
         char *configuration = cubin_path(bundle, entry, index);
         char *path = application_source_binary(source, definitions->items, definitions->count,
                                                configuration);
         const struct cubin_origin from = {source, &options, entry->compute_capability};
         status = write_cubin_file(bundle, path, &from, &compilation, error);
-        bundle->compiled += origin == BUILD_COMPILED;
+        bundle->compiled += compiled;
         bundle->cubins++;
         free(path);
         free(configuration);

@@ -98,7 +98,7 @@ const struct template *bundle_take_template(struct bundle *bundle, const struct 
     for (size_t i = 0; i < bundle->loaded_count; i++)
         if (strcmp(bundle->loaded[i].name, entry->template_name) == 0)
             return &bundle->loaded[i];
-    char *path = single_compile_find_template(bundle->templates, entry->template_name, error);
+    char *path = build_find_template(bundle->templates, entry->template_name, error);
     if (path == NULL)
         return NULL;
     struct template template;

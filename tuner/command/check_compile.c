@@ -112,8 +112,8 @@ static int compile(struct checking *checking, const struct subject *subject,
     const struct build build = {&subject->kernel->template, parameters, subject->problem,
                                 checking->gpu->arch, helpers};
     struct error fault;
-    enum build_origin origin;
-    int status = single_compile_cubin(&checking->compiler, &build, compilation, &origin, &fault);
+    bool compiled = false;
+    int status = single_compile_cubin(&checking->compiler, &build, compilation, &compiled, &fault);
     if (status == ERROR_CONFIG &&
         launch_check_refusal(build.template, compilation->log, NULL) != 0) {
         report(checking, &fault);
@@ -216,7 +216,7 @@ static int check_problem(struct checking *checking, const struct sweep_kernel *k
 
 int check_compile(const struct sweep *sweep, const struct gpu *gpu, struct error *error)
 {
-    struct checking checking = {.gpu = gpu, .compiler.in_child = true, .error = error};
+    struct checking checking = {.gpu = gpu, .error = error};
     int status = 0;
     (void)setenv("CUDA_CACHE_DISABLE", "1", 1); /* what comes from it has no figures */
     printf("compiled for %s (%s); nothing is run\n", gpu->name, gpu->arch);

@@ -183,7 +183,7 @@ static void bundle_release(struct bundle *bundle)
 
 int command_bundle(int argc, const char **argv, struct error *error)
 {
-    struct bundle bundle = {.builder.in_child = true};
+    struct bundle bundle = {0};
     const struct poptOption table[] = {
         option_text("tuned", 't', &bundle.tuned_path, "the tuned INI (default: results/tuned.ini)",
                     "FILE"),

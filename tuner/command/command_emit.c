@@ -43,7 +43,7 @@ static int load(struct emission *emission, struct error *error)
     if (emission->kernel == NULL)
         return error_set(error, ERROR_USAGE,
                          "no kernel; name its template, for example --kernel reduce_sum");
-    char *path = single_compile_find_template(emission->templates, emission->kernel, error);
+    char *path = build_find_template(emission->templates, emission->kernel, error);
     if (path == NULL)
         return error->code;
     int status = template_load(&emission->template, path, error);
@@ -82,15 +82,15 @@ static int write_emitted(struct emission *emission, FILE *stream, const struct b
                          struct error *error)
 {
     struct compilation compilation = {0};
-    enum build_origin origin;
+    bool compiled = false;
     char *text = NULL;
     int status = 0;
     if (emission->cubin || emission->sass)
-        status = single_compile_cubin(&emission->builder, build, &compilation, &origin, error);
+        status = single_compile_cubin(&emission->builder, build, &compilation, &compiled, error);
     else if (emission->ptx)
         status = single_compile_ptx(&emission->builder, build, &text, error);
     else
-        text = single_compile_source(build);
+        text = build_source(build);
     if (status != 0 && compilation.log != NULL && compilation.log[0] != '\0')
         fprintf(stderr, "%s\n", compilation.log); /* the error has only its first line */
     if (text != NULL)
@@ -129,8 +129,8 @@ static int emit(struct emission *emission, struct bindings *values, struct error
     if (status == 0)
         status = load(emission, error);
     if (status == 0)
-        status = single_compile_bind(&emission->template, values, false, &emission->parameters,
-                                     &emission->problem, error);
+        status = build_bind(&emission->template, values, false, &emission->parameters,
+                            &emission->problem, error);
     struct build build = {&emission->template, &emission->parameters, &emission->problem,
                           emission->arch != NULL ? emission->arch : "sm_90", false};
     return status != 0 ? status : emit_to(emission, &build, error);
@@ -138,7 +138,7 @@ static int emit(struct emission *emission, struct bindings *values, struct error
 
 int command_emit(int argc, const char **argv, struct error *error)
 {
-    struct emission emission = {.builder.in_child = true};
+    struct emission emission = {0};
     const struct poptOption table[] = {
         option_text("kernel", 'k', &emission.kernel, "the template", "NAME"),
         option_variant(&emission.settings),

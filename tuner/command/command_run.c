@@ -45,7 +45,7 @@ static int load(struct variant *variant, struct error *error)
                          "name one template, for example --kernel reduce_sum or --template "
                          "kernel_templates/reduce_sum.ini");
     if (variant->path == NULL)
-        variant->path = single_compile_find_template(variant->templates, variant->kernel, error);
+        variant->path = build_find_template(variant->templates, variant->kernel, error);
     if (variant->path == NULL)
         return error->code;
     int status = template_load(&variant->template, variant->path, error);
@@ -56,8 +56,8 @@ static int bind(struct variant *variant, struct bindings *values, struct error *
 {
     int status = command_values_set(values, variant->settings, error);
     return status != 0 ? status
-                       : single_compile_bind(&variant->template, values, false,
-                                             &variant->parameters, &variant->problem, error);
+                       : build_bind(&variant->template, values, false, &variant->parameters,
+                                    &variant->problem, error);
 }
 
 static void print_notice(const struct error *notice)

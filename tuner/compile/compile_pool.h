@@ -5,14 +5,17 @@
  * failure.
  *
  * The pool has no thread: it moves on whenever the coordinator waits in the event loop, for this
- * pool or for the GPU.
+ * pool or for the GPU. Workers are sent the texts to compile and send back what they made of them;
+ * the cache is the pool's alone.
  */
 #ifndef AUTOTUNE_COMPILE_POOL_H
 #define AUTOTUNE_COMPILE_POOL_H
 
 #include "base/error.h"
 #include "base/event_loop.h"
-#include "compile/compile_job.h"
+#include "base/hash.h"
+#include "compile/compilation.h"
+#include "template/source.h"
 #include "template/variant.h"
 
 #include <stdbool.h>
@@ -24,10 +27,29 @@ struct compile_pool_options {
     struct nodes *nodes;      /* the machines; NULL: this one */
     double compile_timeout_s; /* for one job, not counting waits for a processor */
     const char *cache_folder;
+    bool cache_is_optional; /* failing to write it is not an error */
     const char *arch; /* "sm_90"; or set later, before the first job: compile_pool_set_arch() */
 };
 
 struct compile_pool;
+
+/* A job, as whoever requested it sees it. The pool owns it. */
+struct compile_job {
+    char key[HASH_BYTES];
+    char *path; /* of its entry in the cubin cache */
+    bool done;
+    bool has_cubin;                 /* otherwise `failure` or the compiler's log says why */
+    struct compilation compilation; /* kernels and log; no image, unless the
+                                       cache could not be written */
+    char *ptx;                      /* of compile_pool_ptx() */
+    char failure[256];              /* how its worker was lost; "" if it was not */
+    enum error_code failure_code;
+    bool timed_out;     /* the worker missed the deadline */
+    bool killed;        /* from outside, more than once */
+    bool invalid;       /* its options cannot be computed; no worker had it */
+    bool cached;        /* no worker was needed */
+    unsigned distrusts; /* calls of compile_pool_distrust() */
+};
 
 /* Starts the first worker; the others start when jobs need them. `loop` must outlive the pool.
  * Returns 0 or ERROR_WORKER. */
@@ -47,13 +69,17 @@ int compile_pool_nvrtc_version(struct compile_pool *pool, const char **version,
 int compile_pool_set_arch(struct compile_pool *pool, const char *arch, struct error *error);
 
 /*
- * The job that compiles `text`, called `name` in messages, with `options`, which are copied: a new
- * job, or the earlier one with the same key. The pool owns it; it lives until every request for it
- * was dropped. Urgent jobs go before the others. Headers are precompiled if enough jobs need them.
+ * The job that compiles `source`, which must outlive it, with `options`, which are copied: a new job, or
+ * the earlier one with the same key. The pool owns it; it lives until every request for it was dropped.
+ * Urgent jobs go before the others.
  */
-int compile_pool_request(struct compile_pool *pool, const char *name, const char *text,
-                         const char *source_hash, const struct options *options, bool urgent,
-                         struct compile_job **job, struct error *error);
+int compile_pool_request(struct compile_pool *pool, const struct source *source,
+                         const struct options *options, bool urgent, struct compile_job **job,
+                         struct error *error);
+
+/* The same to PTX, which no cache has. */
+int compile_pool_ptx(struct compile_pool *pool, const struct source *source,
+                     const struct options *options, struct compile_job **job, struct error *error);
 
 /* The entry of a job that was done cannot be read any more: the next request for it compiles it again. False if
  * that has been tried often enough. */
@@ -74,11 +100,11 @@ void compile_pool_drop(struct compile_pool *pool, struct compile_job *job);
 /* The number of jobs that were requested and not dropped. */
 size_t compile_pool_held(const struct compile_pool *pool);
 
-/* The number of jobs that wait for a worker. */
-size_t compile_pool_waiting(const struct compile_pool *pool);
-
 /* The number of jobs done so far; it grows with each one. */
 uint64_t compile_pool_done_count(const struct compile_pool *pool);
+
+/* The number of jobs that wait for a worker. */
+size_t compile_pool_waiting(const struct compile_pool *pool);
 
 /* The most workers there can be. */
 size_t compile_pool_workers(const struct compile_pool *pool);
@@ -92,6 +118,11 @@ struct compile_pool_share {
 };
 struct compile_pool_share compile_pool_share(const struct compile_pool *pool, size_t number);
 
+/* The result of a job that has a cubin, with its image; release it. ERROR_RECORD if it cannot be read any
+ * more. */
+int compile_job_image(const struct compile_job *job, struct compilation *compilation,
+                      struct error *error);
+
 /* Waits until the job is done. Returns 0, ERROR_INTERRUPTED, ERROR_WORKER if workers do not start,
  * or ERROR_RECORD if the cache cannot be written or read. */
 int compile_pool_wait(struct compile_pool *pool, const struct compile_job *job,
@@ -104,7 +135,7 @@ int compile_pool_wait_until(struct compile_pool *pool, const struct compile_job 
 /* Seconds until all jobs are done, and how many there are; see compile_estimate.h. */
 double compile_pool_left_s(const struct compile_pool *pool, size_t *jobs);
 
-/* The size of the entries that this pool's workers have written to the cubin cache. */
+/* The size of the entries that this pool has written to the cubin cache. */
 uint64_t compile_pool_written_bytes(const struct compile_pool *pool);
 
 #endif

@@ -1,13 +1,11 @@
 #include "compile/compile_worker.h"
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "base/environment_number.h"
-#include "base/read_file.h"
 #include "compile/cubin_cache.h"
 #include "compile/nvrtc.h"
 #include "compile/precompiler.h"
-#include "template/source_file.h"
+#include "compile/staging.h"
 
 #include <malloc.h>
 #include <stdlib.h>
@@ -15,29 +13,6 @@
 #include <sys/resource.h>
 
 enum { DEFAULT_MEMORY_MB = 4096, MOST_MEMORY_MB = (1 << 30) - 1 };
-
-struct job {
-    const char *name;
-    const char *arch;
-    const char *output;
-    char *text;           /* owned */
-    const char **options; /* array owned; strings borrowed from the message */
-    size_t option_count;
-    const char **headers; /* the same */
-    size_t header_count;
-    const char **stamps; /* the same */
-    size_t stamp_count;
-    size_t definition_count;
-    bool more;
-};
-
-static void job_release(struct job *job)
-{
-    free(job->text);
-    free(job->options);
-    free(job->headers);
-    free(job->stamps);
-}
 
 /* The array's strings, borrowed from it; free the returned array. */
 static const char **read_texts(const json_t *array, size_t *count)
@@ -51,105 +26,96 @@ static const char **read_texts(const json_t *array, size_t *count)
     return texts;
 }
 
-static int read_job(struct job *job, const json_t *message, struct error *error)
+/* What serves requests. */
+struct server {
+    struct channel *channel;
+    struct nvrtc *nvrtc;
+    struct staging staging;
+    struct precompiler precompiler;
+};
+
+/* The names of absolute paths in #includes. */
+static void set_root(struct server *server, const json_t *request)
 {
-    json_int_t definitions = json_integer_value(json_object_get(message, "definitions"));
-    const char *text = json_string_value(json_object_get(message, "text"));
-    *job = (struct job){
-        .name = json_string_value(json_object_get(message, "name")),
-        .arch = json_string_value(json_object_get(message, "arch")),
-        .output = json_string_value(json_object_get(message, "output")),
-        .definition_count = definitions > 0 ? (size_t)definitions : 0,
-        .more = json_is_true(json_object_get(message, "more")),
-    };
-    const char *command = json_string_value(json_object_get(message, "do"));
-    if (command == NULL || strcmp(command, "compile") != 0 || job->name == NULL ||
-        job->arch == NULL || job->output == NULL)
-        return error_set(error, ERROR_WORKER,
-                         "expected {\"do\":\"compile\",\"name\":…,\"arch\":…,\"options\":[…],"
-                         "\"output\":…}");
-    job->options = read_texts(json_object_get(message, "options"), &job->option_count);
-    job->headers = read_texts(json_object_get(message, "headers"), &job->header_count);
-    job->stamps = read_texts(json_object_get(message, "stamps"), &job->stamp_count);
-    if (text == NULL)
-        return read_file(job->name, &job->text, NULL, error);
-    job->text = alloc_string(text);
-    return 0;
+    const char **names = NULL;
+    size_t count = 0;
+    size_t index;
+    json_t *way;
+    json_array_foreach(json_object_get(request, "ways"), index, way)
+    {
+        const char *name = json_string_value(json_array_get(way, 1));
+        if (json_integer_value(json_array_get(way, 0)) == SOURCE_WAY_NAME && name != NULL)
+            *ARRAY_APPEND(names, count) = name;
+    }
+    nvrtc_set_root(server->nvrtc, STAGING_ROOT, names, count);
+    free(names);
 }
 
-static int compile_job(struct precompiler *precompiler, const struct job *job,
-                       struct compilation *compilation, struct error *error)
-{
-    char *file = alloc_format("%s" COMPILE_WORKER_TEMPORARY, job->output);
-    struct precompilation precompilation = {
-        .name = job->name,
-        .text = job->text,
-        .arch = job->arch,
-        .options = job->options,
-        .option_count = job->option_count,
-        .definition_count = job->definition_count,
-        .headers = job->headers,
-        .header_count = job->header_count,
-        .more = job->more,
-        .file = file,
-    };
-    int status = precompiler_compile(precompiler, &precompilation, compilation, error);
-    free(file);
-    return status;
-}
-
-/* Removes `root` from the log: a folder with copies of the files of another machine. */
-static void strip(char *log, const char *root)
-{
-    if (root == NULL || log == NULL || root[0] == '\0')
-        return;
-    size_t length = strlen(root);
-    for (char *at = strstr(log, root); at != NULL; at = strstr(at, root))
-        memmove(at, at + length, strlen(at + length) + 1);
-}
-
-static int compile(struct precompiler *precompiler, const json_t *message, double *milliseconds,
+/* Compiles to a cubin, in the form that it has in the cache, or to PTX: `*count` bytes. */
+static int compile(struct server *server, const json_t *request, char **bytes, size_t *count,
                    struct error *error)
 {
-    struct job job;
+    const json_t *headers = json_object_get(request, "headers");
+    const char *key = json_string_value(json_object_get(request, "key"));
+    json_int_t definitions = json_integer_value(json_object_get(request, "definitions"));
+    struct precompilation job = {.arch = json_string_value(json_object_get(request, "arch"))};
     struct compilation compilation = {0};
-    int64_t start = clock_ns();
-    int status = read_job(&job, message, error);
-    if (status == 0)
-        status = compile_job(precompiler, &job, &compilation, error);
-    if (status == 0)
-        strip(compilation.log, json_string_value(json_object_get(message, "root")));
-    if (status == 0)
-        status = source_check(job.stamps, job.stamp_count, error);
-    if (status == 0)
-        status = cubin_cache_write(job.output, &compilation, error);
-    *milliseconds = (double)(clock_ns() - start) * 1e-6;
+    int status = staging_place(&server->staging, server->channel, request, error);
+    if (status == 0 &&
+        (job.text = staging_first(server->channel, request, &job.name, error)) == NULL)
+        status = ERROR_WORKER;
+    if (status != 0)
+        return status;
+    set_root(server, request);
+    job.definition_count = definitions > 0 ? (size_t)definitions : 0;
+    job.options = read_texts(json_object_get(request, "options"), &job.option_count);
+    job.headers = read_texts(headers, &job.header_count);
+    if (key == NULL) {
+        status = nvrtc_compile_ptx(server->nvrtc, job.name, job.text, job.arch, job.options,
+                                   job.option_count, bytes, error);
+        *count = status == 0 ? strlen(*bytes) : 0;
+    } else {
+        status = precompiler_compile(&server->precompiler, &job, &compilation, error);
+        if (status == 0)
+            *bytes = cubin_cache_entry(key, &compilation, count);
+    }
     compilation_release(&compilation);
-    job_release(&job);
+    free((void *)job.options);
+    free((void *)job.headers);
     return status;
 }
 
-/* The reply to a request. */
-static json_t *serve(struct precompiler *precompiler, const json_t *message)
+/* Replies to a request. */
+static int serve(struct server *server, const json_t *request, struct error *error)
 {
-    double milliseconds = 0;
-    struct error error;
-    if (compile(precompiler, message, &milliseconds, &error) != 0)
-        return message_from_error(&error);
-    return json_pack("{s:s, s:f}", "event", "compiled", "milliseconds", milliseconds);
+    const char *command = json_string_value(json_object_get(request, "do"));
+    char *bytes = NULL;
+    size_t count = 0;
+    struct error failure;
+    int status = command != NULL && strcmp(command, "compile") == 0 &&
+                         json_is_string(json_object_get(request, "arch"))
+                     ? compile(server, request, &bytes, &count, &failure)
+                     : error_set(&failure, ERROR_WORKER,
+                                 "expected {\"do\":\"compile\",\"arch\":…,\"options\":[…],"
+                                 "\"files\":[…]}");
+    json_t *reply =
+        status != 0 ? message_from_error(&failure) : json_pack("{s:s}", "event", "compiled");
+    status = channel_send_bytes(server->channel, reply, bytes, count, error);
+    free(bytes);
+    return status;
 }
 
-static int send_ready(struct channel *channel, const struct nvrtc *nvrtc, struct error *error)
+static int send_ready(const struct server *server, struct error *error)
 {
     size_t count;
-    const int *architectures = nvrtc_architectures(nvrtc, &count);
+    const int *architectures = nvrtc_architectures(server->nvrtc, &count);
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++)
         json_array_append_new(list, json_integer(architectures[i]));
-    return channel_send(channel,
-                        json_pack("{s:s, s:s, s:s, s:o}", "event", "ready", "nvrtc",
-                                  nvrtc_build(nvrtc), "path", nvrtc_path(nvrtc), "architectures",
-                                  list),
+    return channel_send(server->channel,
+                        json_pack("{s:s, s:s, s:s, s:s, s:o}", "event", "ready", "nvrtc",
+                                  nvrtc_build(server->nvrtc), "path", nvrtc_path(server->nvrtc),
+                                  "folder", server->staging.folder, "architectures", list),
                         error);
 }
 
@@ -198,27 +164,27 @@ int compile_worker_run(struct channel *channel, struct error *error)
 {
     limit_memory();
     keep_memory();
-    struct nvrtc *nvrtc;
+    struct server server = {.channel = channel};
     json_t *message;
     /* If a driver is installed, NVRTC uses the driver's cache, and a cached result comes without
      * the log that states resource usage. We have our own cache. */
     (void)setenv("CUDA_CACHE_DISABLE", "1", 1);
     char *cache = cubin_cache_default_folder();
-    int status = nvrtc_open(&nvrtc, cache, error);
+    int status = nvrtc_open(&server.nvrtc, cache, error);
     free(cache);
     if (status != 0) {
         (void)channel_send(channel, message_from_error(error), NULL);
         return status;
     }
-    struct precompiler precompiler;
-    precompiler_init(&precompiler, nvrtc);
-    status = send_ready(channel, nvrtc, error);
+    staging_init(&server.staging);
+    precompiler_init(&server.precompiler, server.nvrtc, server.staging.folder);
+    status = send_ready(&server, error);
     while (status == 0 && (status = channel_receive(channel, &message, error)) == 1) {
-        json_t *reply = serve(&precompiler, message);
+        status = serve(&server, message, error);
         json_decref(message);
-        status = channel_send(channel, reply, error);
     }
-    precompiler_release(&precompiler);
-    nvrtc_close(nvrtc);
+    precompiler_release(&server.precompiler);
+    staging_release(&server.staging);
+    nvrtc_close(server.nvrtc);
     return status;
 }

@@ -9,9 +9,6 @@
 #include "base/channel.h"
 #include "base/error.h"
 
-/* Suffix of a temporary file beside `output`; a killed worker may leave it behind. */
-#define COMPILE_WORKER_TEMPORARY ".pch"
-
 /*
  * How much address space a worker may use, in MiB, so that compiling one variant (with an enormous
  * unroll) cannot take all of the machine's memory: $AUTOTUNE_COMPILE_MEMORY_MB, or 4 GiB. 0: there is no

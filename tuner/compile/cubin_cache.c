@@ -164,9 +164,10 @@ int cubin_cache_read(const char *path, struct compilation *compilation, bool *fo
     return read_path(path, true, compilation, found, error);
 }
 
-bool cubin_cache_parse(const char *name, char *bytes, size_t count, struct compilation *compilation)
+bool cubin_cache_parse(const char *name, char *bytes, size_t count, bool whole,
+                       struct compilation *compilation)
 {
-    return cubin_entry_parse(name, bytes, count, true, compilation);
+    return cubin_entry_parse(name, bytes, count, whole, compilation);
 }
 
 int cubin_cache_require(const char *path, struct compilation *compilation, struct error *error)

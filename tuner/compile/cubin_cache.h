@@ -47,11 +47,12 @@ int cubin_cache_check(const char *path, struct compilation *compilation, bool *f
 /* Writes an entry, making its folders. Returns 0 or ERROR_RECORD. */
 int cubin_cache_write(const char *path, const struct compilation *compilation, struct error *error);
 
-/* The same in memory: what an entry `name` contains, `*count` bytes that the caller frees. */
+/* The same in memory: what an entry of the file `name` contains, `*count` bytes that the caller frees. */
 char *cubin_cache_entry(const char *name, const struct compilation *compilation, size_t *count);
 
-/* Reads them, and overwrites some; false if they are damaged. */
-bool cubin_cache_parse(const char *name, char *bytes, size_t count,
+/* Reads them, and overwrites some; with `whole`, copies the cubin. False, with nothing to release, if they
+ * are damaged. `name` may be a path. */
+bool cubin_cache_parse(const char *name, char *bytes, size_t count, bool whole,
                        struct compilation *compilation);
 
 #endif

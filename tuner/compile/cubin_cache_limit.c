@@ -4,7 +4,6 @@
 #include "base/environment_number.h"
 #include "base/file_lock.h"
 #include "base/write_file.h"
-#include "compile/compile_worker.h"
 #include "template/source.h"
 
 #include <dirent.h>
@@ -56,13 +55,11 @@ struct scan {
 
 static const char hex_digits[] = "0123456789abcdef";
 
-/* Whether `suffix` follows the key in the name of a file that a killed process may leave: KEY.pch,
- * KEY.<16 digits>.tmp. */
+/* Whether `suffix` follows the key in the name of a file that a killed process may leave: KEY.<16 digits>.tmp. */
 static bool is_temporary(const char *suffix)
 {
-    return strcmp(suffix, COMPILE_WORKER_TEMPORARY) == 0 ||
-           (suffix[0] == '.' && strspn(suffix + 1, hex_digits) == 16 &&
-            strcmp(suffix + 17, ".tmp") == 0);
+    return suffix[0] == '.' && strspn(suffix + 1, hex_digits) == 16 &&
+           strcmp(suffix + 17, ".tmp") == 0;
 }
 
 static void scan_file(struct scan *scan, const FTSENT *file, int64_t temporaries_before_s)

@@ -43,6 +43,14 @@ const int *nvrtc_architectures(const struct nvrtc *nvrtc, size_t *count)
     return nvrtc->architectures;
 }
 
+void nvrtc_set_root(struct nvrtc *nvrtc, const char *root, const char *const *names, size_t count)
+{
+    nvrtc->root = root;
+    text_list_release(&nvrtc->absolute);
+    for (size_t i = 0; i < count; i++)
+        *ARRAY_APPEND(nvrtc->absolute.items, nvrtc->absolute.count) = alloc_string(names[i]);
+}
+
 /* --- architectures --- */
 
 /* True for "sm_90", "sm_90a" or "sm_90f" if the compiler supports 90. */
@@ -143,7 +151,7 @@ static void add_entry(const struct units *units, const char *entry)
 }
 
 /* The source itself and the units and entries that the options name. */
-static int collect_units(struct units *units, const char *name, const char *text,
+static int collect_units(struct units *units, const char *root, const char *name, const char *text,
                          const char *const *options, size_t option_count, struct error *error)
 {
     int status = 0;
@@ -154,7 +162,9 @@ static int collect_units(struct units *units, const char *name, const char *text
         char *owned = NULL;
         if (path == NULL)
             continue;
-        status = read_file(path, &owned, NULL, error);
+        char *file = alloc_format("%s%s", root, path);
+        status = read_file(file, &owned, NULL, error);
+        free(file);
         (void)add_unit(units, path, owned, owned);
     }
     for (size_t i = 0; i < option_count && status == 0; i++) {
@@ -316,7 +326,7 @@ int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const
         return unknown_architecture(nvrtc, arch, error);
     char *full = full_arch(arch, options, option_count);
     compilation->log = refuse_features(full);
-    int status = collect_units(&units, name, text, options, option_count, error);
+    int status = collect_units(&units, nvrtc->root, name, text, options, option_count, error);
     if (status == 0 && compilation->log == NULL) {
         (void)pthread_mutex_lock(&one_at_a_time);
         status = compile_for(nvrtc, full, &units, options, option_count, compilation, error);
@@ -359,7 +369,7 @@ int nvrtc_compile_ptx(struct nvrtc *nvrtc, const char *name, const char *text, c
         return unknown_architecture(nvrtc, arch, error);
     char *full = full_arch(arch, options, option_count);
     char *refusal = refuse_features(full);
-    int status = collect_units(&units, name, text, options, option_count, error);
+    int status = collect_units(&units, nvrtc->root, name, text, options, option_count, error);
     if (status == 0 && refusal != NULL)
         status = error_set(error, ERROR_CONFIG, "%s", refusal);
     const struct program_options all = {.nvrtc = nvrtc,

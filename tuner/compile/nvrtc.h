@@ -51,6 +51,10 @@ int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const
                   const char *const *options, size_t option_count, struct compilation *compilation,
                   struct error *error);
 
+/* The source's files, of which the compiler knows the paths, lie below the folder `root`, which stays the
+ * caller's; messages leave it out. `names` are those of absolute paths in #includes; they are copied. */
+void nvrtc_set_root(struct nvrtc *nvrtc, const char *root, const char *const *names, size_t count);
+
 /* Whether one of the `names`, each followed by a line feed, is a word of any of the toolkit's headers.
  * Reads all of them, which takes 0.1 s. */
 bool nvrtc_headers_name(const struct nvrtc *nvrtc, const char *names);

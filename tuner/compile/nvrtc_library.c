@@ -257,6 +257,7 @@ int nvrtc_library_open(struct nvrtc **nvrtc, const char *cache, struct error *er
 
     *nvrtc = alloc_zeroed(1, sizeof **nvrtc);
     **nvrtc = opened;
+    (*nvrtc)->root = "";
     (*nvrtc)->path = library_path(*nvrtc);
     open_builtins(*nvrtc);
     find_headers(*nvrtc);
@@ -271,5 +272,6 @@ void nvrtc_library_close(struct nvrtc *nvrtc)
     free(nvrtc->architectures);
     free(nvrtc->path);
     free(nvrtc->whole);
+    text_list_release(&nvrtc->absolute);
     free(nvrtc);
 }

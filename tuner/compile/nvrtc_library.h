@@ -57,6 +57,8 @@ struct nvrtc {
     struct text_list include_options; /* -I… of the CUDA and CCCL headers */
     struct linker *linker;            /* NULL: not opened yet */
     char *whole;                      /* the latest unit that compiles only as a whole; NULL */
+    const char *root;                 /* nvrtc_set_root() */
+    struct text_list absolute;        /* names of #includes of absolute paths below it */
 };
 
 /* As nvrtc_open() and nvrtc_close(); the linker is the caller's. */

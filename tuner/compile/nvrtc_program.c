@@ -42,11 +42,12 @@ static bool hides_by_options(const struct program_options *options, const struct
     return strpbrk(unit->name, "\"\\\n") != NULL;
 }
 
-/* The unit's text, with macros in front that hide kernels; a new string. */
-static char *hiding_text(const struct program_options *options, const struct unit *unit)
+/* The unit's text, with macros in front that hide kernels, and its name unless the compiler knows it; a new
+ * string. */
+static char *whole_text(const struct program_options *options, const struct unit *unit, bool hide)
 {
     char *text = alloc_string("");
-    for (size_t i = 0; i < options->option_count; i++) {
+    for (size_t i = 0; i < options->option_count && hide; i++) {
         const char *name = compiler_option_value(options->options[i], COMPILER_OPTION_UNLAUNCHED);
         if (name == NULL)
             continue;
@@ -54,9 +55,10 @@ static char *hiding_text(const struct program_options *options, const struct uni
         free(text);
         text = longer;
     }
-    char *whole = text[0] != '\0'
-                      ? alloc_format("%s#line 1 \"%s\"\n%s", text, unit->name, unit->text)
-                      : alloc_string(unit->text);
+    char *whole =
+        text[0] != '\0' || (options->nvrtc->root[0] != '\0' && !hides_by_options(options, unit))
+            ? alloc_format("%s#line 1 \"%s\"\n%s", text, unit->name, unit->text)
+            : alloc_string(unit->text);
     free(text);
     return whole;
 }
@@ -97,7 +99,8 @@ static struct text_list all_options(const struct program_options *options, const
         const char *option = options->options[i];
         if (compiler_option_value(option, COMPILER_OPTION_PREFIX) != NULL)
             continue;
-        add(&list, alloc_string(option));
+        bool folder = strncmp(option, "-I", 2) == 0;
+        add(&list, folder ? alloc_format("-I%s%s", nvrtc->root, option + 2) : alloc_string(option));
         if (strncmp(option, "-std", 4) == 0 || strncmp(option, "--std", 5) == 0)
             standard_given = true;
     }
@@ -131,7 +134,10 @@ static int create(struct program *program, const struct program_options *options
                   struct error *error)
 {
     bool hide = reduced && !hides_by_options(options, program->unit);
-    char *hiding = hide ? hiding_text(options, program->unit) : NULL;
+    const struct nvrtc *nvrtc = program->nvrtc;
+    char *text = whole_text(options, program->unit, hide);
+    char *name = alloc_format("%s%s", nvrtc->root, program->unit->name);
+    struct text_list absolute = {0}; /* each includes the copy */
     const char **names = NULL;
     const char **texts = NULL;
     size_t count = 0;
@@ -145,16 +151,23 @@ static int create(struct program *program, const struct program_options *options
         *ARRAY_APPEND(names, count) = header->name;
         *ARRAY_APPEND(texts, texts_count) = header->text;
     }
+    for (size_t i = 0; i < nvrtc->absolute.count; i++) {
+        size_t texts_count = count;
+        add(&absolute, alloc_format("#include \"%s%s\"\n", nvrtc->root, nvrtc->absolute.items[i]));
+        *ARRAY_APPEND(names, count) = nvrtc->absolute.items[i];
+        *ARRAY_APPEND(texts, texts_count) = absolute.items[i];
+    }
     nvrtcResult result =
-        program->nvrtc->CreateProgram(&program->handle, hide ? hiding : program->unit->text,
-                                      program->unit->name, (int)count, texts, names);
-    free(hiding);
+        nvrtc->CreateProgram(&program->handle, text, name, (int)count, texts, names);
+    text_list_release(&absolute);
+    free(text);
+    free(name);
     free(names);
     free(texts);
     if (result != NVRTC_SUCCESS)
         return failed(program, "nvrtcCreateProgram", result, "", error);
     for (size_t i = 0; i < program->unit->entry_count && result == NVRTC_SUCCESS; i++)
-        result = program->nvrtc->AddNameExpression(program->handle, program->unit->entries[i]);
+        result = nvrtc->AddNameExpression(program->handle, program->unit->entries[i]);
     return result == NVRTC_SUCCESS ? 0
                                    : failed(program, "nvrtcAddNameExpression", result, "", error);
 }
@@ -168,6 +181,10 @@ static char *read_log(const struct program *program)
     char *log = alloc_zeroed(bytes + 1, 1);
     if (program->nvrtc->GetProgramLog(program->handle, log) != NVRTC_SUCCESS)
         log[0] = '\0';
+    const char *root = program->nvrtc->root;
+    size_t length = strlen(root);
+    for (char *at = log; length > 0 && (at = strstr(at, root)) != NULL;)
+        memmove(at, at + length, strlen(at + length) + 1);
     return log;
 }
 
@@ -233,6 +250,25 @@ static void explain_entry(struct compilation *compilation)
     compilation->log = longer;
 }
 
+/* The files that a worker has are those that the coordinator has found. */
+static void explain_missing(const struct program *program, struct compilation *compilation)
+{
+    static const char *const marks[] = {"cannot open source file \"",
+                                        "could not open source file \""};
+    const char *name = NULL;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks && name == NULL; i++) {
+        const char *found = strstr(compilation->log, marks[i]);
+        name = found != NULL ? found + strlen(marks[i]) : NULL;
+    }
+    if (name == NULL || program->nvrtc->root[0] == '\0')
+        return;
+    char *longer = alloc_format(
+        "%s\nIf '%.*s' exists, autotune has not found it in the source; name it in 'depends'\n",
+        compilation->log, (int)strcspn(name, "\"\n"), name);
+    free(compilation->log);
+    compilation->log = longer;
+}
+
 bool program_log_lacks_memory(const char *log)
 {
     bool stopped = strstr(log, "ptxas fatal   : Ptx assembly aborted due to errors") != NULL;
@@ -258,6 +294,7 @@ static int compile(const struct program *program, const struct program_options *
         return error_set(error, ERROR_MEMORY, "the compiler ran out of memory");
     if (result == NVRTC_ERROR_COMPILATION || result == NVRTC_ERROR_INVALID_OPTION) {
         explain_entry(compilation);
+        explain_missing(program, compilation);
         return 0;
     }
     if (result != NVRTC_SUCCESS && interrupt_requested())

@@ -1,81 +1,18 @@
-#include "compile/pool_jobs.h"
+#include "compile/pool_state.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
+#include "base/json_text.h"
+#include "base/write_file.h"
 #include "compile/cubin_cache.h"
 
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-void pool_jobs_init(struct pool_jobs *jobs, const char *cache_folder)
-{
-    jobs->cache_folder = alloc_string(cache_folder);
-}
-
-/* --- what the compiler needs --- */
-
-static void leave_source(struct pool_source *source)
-{
-    if (source == NULL || --source->users > 0)
-        return;
-    free(source->text);
-    free(source);
-}
-
-/* The source with that hash, which has one user more now. */
-static struct pool_source *share_source(struct pool_jobs *jobs, const char *text, const char *hash)
-{
-    if (jobs->source == NULL || strcmp(jobs->source->hash, hash) != 0) {
-        leave_source(jobs->source);
-        jobs->source = alloc_zeroed(1, sizeof *jobs->source);
-        jobs->source->users = 1;
-        jobs->source->text = alloc_string(text);
-        (void)snprintf(jobs->source->hash, HASH_BYTES, "%s", hash);
-    }
-    jobs->source->users++;
-    return jobs->source;
-}
-
-void pool_jobs_request(struct pool_jobs *jobs, struct pool_job *job, const char *name,
-                       const char *text, const char *source_hash, const char *arch,
-                       const struct options *options)
-{
-    job->name = alloc_string(name);
-    job->source = share_source(jobs, text, source_hash);
-    (void)snprintf(job->arch, sizeof job->arch, "%s", arch);
-    options_copy(&job->options, options);
-}
-
-static void release_request(struct pool_job *job)
-{
-    options_release(&job->options);
-    free(job->name);
-    leave_source(job->source);
-    job->name = NULL;
-    job->source = NULL;
-}
-
-/* --- by key --- */
-
-static void free_job(void *node)
-{
-    struct pool_job *job = node;
-    compilation_release(&job->job.compilation);
-    release_request(job);
-    free(job->job.path);
-    free(job);
-}
-
-void pool_jobs_release(struct pool_jobs *jobs)
-{
-    tdestroy(jobs->by_key, free_job);
-    leave_source(jobs->source);
-    compile_estimate_release(&jobs->estimate);
-    free(jobs->cache_folder);
-}
+/* --- jobs by key --- */
 
 static int compare_keys(const void *a, const void *b)
 {
@@ -84,143 +21,405 @@ static int compare_keys(const void *a, const void *b)
     return strcmp(first->key, second->key);
 }
 
+static void release_request(struct pool_job *job)
+{
+    options_release(&job->options);
+    job->source = NULL;
+}
+
+static void free_job(void *node)
+{
+    struct pool_job *job = node;
+    compilation_release(&job->job.compilation);
+    release_request(job);
+    free(job->job.path);
+    free(job->job.ptx);
+    free(job);
+}
+
 /* NULL if there is none. */
-static struct pool_job *find_key(const struct pool_jobs *jobs, const char *key)
+static struct pool_job *find(const struct compile_pool *pool, const char *key)
 {
     struct compile_job wanted = {0};
     memcpy(wanted.key, key, sizeof wanted.key);
-    struct pool_job **known = tfind(&wanted, &jobs->by_key, compare_keys);
+    struct pool_job **known = tfind(&wanted, &pool->by_key, compare_keys);
     return known != NULL ? *known : NULL;
 }
 
-bool pool_jobs_has(const struct pool_jobs *jobs, const char *key)
+/* The job with that key, `*known` or new, which has one user more now. */
+static struct pool_job *find_or_add(struct compile_pool *pool, const char *key, bool *known)
 {
-    if (find_key(jobs, key) != NULL)
-        return true;
-    char *path = cubin_cache_path(jobs->cache_folder, key);
-    bool cached = access(path, R_OK) == 0;
-    free(path);
-    return cached;
+    struct pool_job *job = find(pool, key);
+    *known = job != NULL;
+    if (job == NULL) {
+        job = alloc_zeroed(1, sizeof *job);
+        memcpy(job->job.key, key, sizeof job->job.key);
+        job->job.path = cubin_cache_path(pool->cache_folder, key);
+        if (tsearch(job, &pool->by_key, compare_keys) == NULL)
+            abort();
+    }
+    pool->held_count += job->users++ == 0;
+    return job;
 }
 
-struct pool_job *pool_jobs_find(struct pool_jobs *jobs, const char *key)
+/* --- the pool --- */
+
+int compile_pool_new(struct compile_pool **pool, struct event_loop *loop,
+                     const struct compile_pool_options *options, struct error *error)
 {
-    struct pool_job *known = find_key(jobs, key);
-    if (known != NULL)
-        jobs->held_count += known->users++ == 0;
-    return known;
+    struct compile_pool *new = alloc_zeroed(1, sizeof *new);
+    new->loop = loop;
+    new->cache_folder = alloc_string(options->cache_folder);
+    new->cache_is_optional = options->cache_is_optional;
+    new->compile_timeout_s = options->compile_timeout_s;
+    if (options->arch != NULL)
+        (void)snprintf(new->arch, sizeof new->arch, "%s", options->arch);
+    pool_workers_begin(new, options);
+    *pool = new;
+    int status = pool_workers_add_first(new, error);
+    if (status != 0) {
+        compile_pool_free(new);
+        *pool = NULL;
+    }
+    return status;
 }
 
-struct pool_job *pool_jobs_add(struct pool_jobs *jobs, const char *key)
+void compile_pool_free(struct compile_pool *pool)
 {
-    struct pool_job *new = alloc_zeroed(1, sizeof *new);
-    memcpy(new->job.key, key, sizeof new->job.key);
-    new->job.path = cubin_cache_path(jobs->cache_folder, key);
-    new->users = 1;
-    jobs->held_count++;
-    if (tsearch(new, &jobs->by_key, compare_keys) == NULL)
-        abort();
-    return new;
+    if (pool == NULL)
+        return;
+    pool_workers_end(pool);
+    tdestroy(pool->by_key, free_job);
+    compile_estimate_release(&pool->estimate);
+    free(pool->cache_folder);
+    free(pool);
 }
 
-/* How a worker was lost is not in the cache: that is kept, so that it is not tried again. */
-bool pool_jobs_leave(struct pool_jobs *jobs, struct pool_job *job)
+int compile_pool_start(struct compile_pool *pool, struct error *error)
 {
-    if (--job->users > 0)
+    return pool_workers_add_all(pool, error);
+}
+
+/* --- NVRTC --- */
+
+int compile_pool_nvrtc_version(struct compile_pool *pool, const char **version, struct error *error)
+{
+    int status = 0;
+    while (pool->architectures == NULL && status == 0)
+        status = event_loop_step(pool->loop, EVENT_NEVER, error);
+    *version = pool->nvrtc;
+    return status;
+}
+
+int compile_pool_set_arch(struct compile_pool *pool, const char *arch, struct error *error)
+{
+    const char *version;
+    int status = compile_pool_nvrtc_version(pool, &version, error);
+    if (status != 0 || strcmp(pool->arch, arch) == 0)
+        return status;
+    const char *digits = strpbrk(arch, "0123456789");
+    long capability = digits != NULL ? strtol(digits, NULL, 10) : 0;
+    size_t index;
+    json_t *known;
+    char *list = NULL;
+    json_array_foreach(pool->architectures, index, known)
+    {
+        if (json_integer_value(known) == capability) {
+            (void)snprintf(pool->arch, sizeof pool->arch, "%s", arch);
+            free(list);
+            return 0;
+        }
+        alloc_append(&list, "%ssm_%d", index > 0 ? ", " : "", (int)json_integer_value(known));
+    }
+    status = error_set(error, ERROR_USAGE, "NVRTC %s does not compile for '%s'; it knows %s",
+                       pool->nvrtc, arch, list);
+    free(list);
+    return status;
+}
+
+/* --- requests --- */
+
+/* What goes into a message must be UTF-8. */
+static int check_texts(const struct source *source, const struct options *options,
+                       struct error *error)
+{
+    const char *bad = NULL;
+    for (size_t i = 0; i < source->file_count && bad == NULL; i++)
+        bad = json_text_is_utf8(source->files[i].path) ? NULL : source->files[i].path;
+    for (size_t i = 0; i < options->count && bad == NULL; i++)
+        bad = json_text_is_utf8(options->items[i]) ? NULL : options->items[i];
+    if (bad == NULL)
+        return 0;
+    return error_set(error, ERROR_CONFIG, "path or option '%s' is not UTF-8; rename the file", bad);
+}
+
+/* The key of the job with these; waits for NVRTC's version. PTX is no architecture's. */
+static int make_key(struct compile_pool *pool, const char *arch, const char *source_hash,
+                    const struct options *options, char key[HASH_BYTES], struct error *error)
+{
+    const char *version;
+    int status = compile_pool_nvrtc_version(pool, &version, error);
+    if (status == 0)
+        cubin_cache_key(source_hash, (const char *const *)options->items, options->count, arch,
+                        version, key);
+    return status;
+}
+
+/* Takes the result from the cache; false if it is not there. The image is read as well, so that damage shows
+ * while there is a compiler to mend it. */
+static bool take_cached(struct compile_pool *pool, struct pool_job *job)
+{
+    bool found = false;
+    compilation_release(&job->job.compilation);
+    if (cubin_cache_check(job->job.path, &job->job.compilation, &found, NULL) != 0 || !found)
         return false;
-    jobs->held_count--;
-    return job->job.failure[0] == '\0' || job->job.invalid;
+    job->job.has_cubin = job->job.compilation.cubin_bytes > 0;
+    job->job.done = job->job.cached = true;
+    pool->done_count++;
+    return true;
 }
 
-void pool_jobs_remove(struct pool_jobs *jobs, struct pool_job *job)
+static int request(struct compile_pool *pool, const char *key, bool ptx,
+                   const struct source *source, const struct options *options, bool urgent,
+                   struct compile_job **job, struct error *error)
 {
-    (void)tdelete(job, &jobs->by_key, compare_keys);
-    free_job(job);
+    bool known;
+    int status = check_texts(source, options, error);
+    if (status != 0)
+        return status;
+    struct pool_job *new = find_or_add(pool, key, &known);
+    *job = &new->job;
+    if (known && !new->unreadable)
+        return 0;
+    new->unreadable = new->job.done = new->job.has_cubin = new->job.cached = false;
+    new->wants_ptx = ptx;
+    if (!ptx && take_cached(pool, new))
+        return 0;
+    new->source = source;
+    (void)snprintf(new->arch, sizeof new->arch, "%s", pool->arch);
+    options_copy(&new->options, options);
+    new->kind = compile_estimate_kind(&pool->estimate, source->text_hash);
+    pool_enqueue(pool, new, urgent);
+    /* at once: more requests follow before the next wait */
+    return pool_workers_add_for_queue(pool, error);
+}
+
+int compile_pool_request(struct compile_pool *pool, const struct source *source,
+                         const struct options *options, bool urgent, struct compile_job **job,
+                         struct error *error)
+{
+    char key[HASH_BYTES];
+    int status = make_key(pool, pool->arch, source->text_hash, options, key, error);
+    return status != 0 ? status : request(pool, key, false, source, options, urgent, job, error);
+}
+
+int compile_pool_ptx(struct compile_pool *pool, const struct source *source,
+                     const struct options *options, struct compile_job **job, struct error *error)
+{
+    char key[HASH_BYTES];
+    int status = make_key(pool, "PTX", source->text_hash, options, key, error);
+    return status != 0 ? status : request(pool, key, true, source, options, false, job, error);
+}
+
+bool compile_pool_distrust(struct compile_job *job)
+{
+    enum { MOST = 3 };
+    ((struct pool_job *)job)->unreadable = job->done;
+    return ++job->distrusts <= MOST;
+}
+
+bool compile_pool_has(struct compile_pool *pool, const char *arch, const char *source_hash,
+                      const struct options *options)
+{
+    char key[HASH_BYTES];
+    if (make_key(pool, arch, source_hash, options, key, NULL) != 0)
+        return false;
+    char *path = cubin_cache_path(pool->cache_folder, key);
+    bool has = find(pool, key) != NULL || access(path, R_OK) == 0;
+    free(path);
+    return has;
+}
+
+struct compile_job *compile_pool_refuse(struct compile_pool *pool, const struct error *reason)
+{
+    char key[HASH_BYTES];
+    bool known;
+    hash_of(reason->message, strlen(reason->message), key);
+    struct pool_job *job = find_or_add(pool, key, &known);
+    job->job.invalid = true;
+    if (!known)
+        pool_fail(pool, job, reason->code, reason->message);
+    return &job->job;
 }
 
 /* --- the queue --- */
 
-static bool compiles_headers(const struct pool_job *job)
+void pool_enqueue(struct compile_pool *pool, struct pool_job *job, bool urgent)
 {
-    return job->options.header_count > 0;
-}
-
-void pool_jobs_enqueue(struct pool_jobs *jobs, struct pool_job *job, bool urgent)
-{
-    compile_estimate_add(&jobs->estimate, job->kind);
-    jobs->queue_count++;
-    jobs->queued_with_headers += compiles_headers(job);
-    job->urgent = urgent;
-    job->next = urgent ? jobs->first : NULL;
-    if (urgent || jobs->first == NULL)
-        jobs->first = job;
+    compile_estimate_add(&pool->estimate, job->kind);
+    pool->queue_count++;
+    job->next = urgent ? pool->first : NULL;
+    if (urgent || pool->first == NULL)
+        pool->first = job;
     else
-        jobs->last->next = job;
+        pool->last->next = job;
     if (job->next == NULL)
-        jobs->last = job;
+        pool->last = job;
 }
 
-void pool_jobs_note_time(struct pool_jobs *jobs, const struct pool_job *job, double seconds)
+struct pool_job *pool_dequeue(struct compile_pool *pool)
 {
-    compile_estimate_done(&jobs->estimate, job->kind, seconds);
-}
-
-struct pool_job *pool_jobs_dequeue(struct pool_jobs *jobs)
-{
-    struct pool_job *job = jobs->first;
-    jobs->first = job->next;
-    jobs->queue_count--;
-    jobs->queued_with_headers -= compiles_headers(job);
+    struct pool_job *job = pool->first;
+    pool->first = job->next;
+    pool->queue_count--;
     return job;
 }
 
-bool pool_jobs_unqueue(struct pool_jobs *jobs, const struct pool_job *job)
+/* False if it is not there. */
+static bool unqueue(struct compile_pool *pool, const struct pool_job *job)
 {
     struct pool_job *before = NULL;
-    struct pool_job *at = jobs->first;
+    struct pool_job *at = pool->first;
     for (; at != NULL && at != job; at = at->next)
         before = at;
     if (at == NULL)
         return false;
-    *(before != NULL ? &before->next : &jobs->first) = at->next;
-    if (jobs->last == at)
-        jobs->last = before;
-    jobs->queue_count--;
-    jobs->queued_with_headers -= compiles_headers(job);
+    *(before != NULL ? &before->next : &pool->first) = at->next;
+    if (pool->last == at)
+        pool->last = before;
+    pool->queue_count--;
     return true;
+}
+
+/* How a worker was lost is not in the cache: that is kept, so that it is not tried again. */
+void compile_pool_drop(struct compile_pool *pool, struct compile_job *job)
+{
+    struct pool_job *dropped = (struct pool_job *)job;
+    if (--dropped->users > 0)
+        return;
+    pool->held_count--;
+    if (job->failure[0] != '\0' && !job->invalid)
+        return;
+    if (!job->done && !unqueue(pool, dropped))
+        pool_workers_stop(pool, dropped);
+    (void)tdelete(dropped, &pool->by_key, compare_keys);
+    free_job(dropped);
 }
 
 /* --- results --- */
 
-static void end_job(struct pool_jobs *jobs, struct pool_job *job)
+static void end_job(struct compile_pool *pool, struct pool_job *job)
 {
     release_request(job);
     job->job.done = true;
-    jobs->done_count++;
+    pool->done_count++;
 }
 
-int pool_jobs_take_entry(struct pool_jobs *jobs, struct pool_job *job, struct error *error)
+int pool_take_result(struct compile_pool *pool, struct pool_job *job, char *bytes, size_t count,
+                     struct error *error)
 {
     struct compilation *compilation = &job->job.compilation;
-    bool found = false;
     compilation_release(compilation);
-    int status = cubin_cache_check(job->job.path, compilation, &found, error);
-    if (status != 0 || !found)
-        return status;
+    if (job->wants_ptx) {
+        job->job.ptx = alloc_string_n(bytes, count);
+        end_job(pool, job);
+        return 1;
+    }
+    int stored = write_file_bytes(job->job.path, bytes, count, error);
+    if (stored != 0 && !pool->cache_is_optional)
+        return stored;
+    if (!cubin_cache_parse(job->job.key, bytes, count, stored != 0, compilation)) {
+        (void)unlink(job->job.path);
+        return 0;
+    }
+    pool->written_bytes += stored == 0 ? count : 0;
     job->job.has_cubin = compilation->cubin_bytes > 0;
-    end_job(jobs, job);
+    end_job(pool, job);
     return 1;
 }
 
-void pool_jobs_count_written(struct pool_jobs *jobs, const struct pool_job *job)
+void pool_fail(struct compile_pool *pool, struct pool_job *job, enum error_code code,
+               const char *reason)
 {
-    struct stat information;
-    if (stat(job->job.path, &information) == 0)
-        jobs->written_bytes += (uint64_t)information.st_size;
+    job->job.failure_code = code;
+    (void)snprintf(job->job.failure, sizeof job->job.failure, "%.250s", reason);
+    end_job(pool, job);
 }
 
-void pool_jobs_fail(struct pool_jobs *jobs, struct pool_job *job, const char *reason)
+int compile_job_image(const struct compile_job *job, struct compilation *compilation,
+                      struct error *error)
 {
-    (void)snprintf(job->job.failure, sizeof job->job.failure, "%.250s", reason);
-    end_job(jobs, job);
+    if (job->compilation.cubin == NULL)
+        return cubin_cache_require(job->path, compilation, error);
+    size_t count;
+    char *bytes = cubin_cache_entry(job->key, &job->compilation, &count);
+    (void)cubin_cache_parse(job->key, bytes, count, true, compilation);
+    free(bytes);
+    return 0;
+}
+
+/* --- waiting --- */
+
+int compile_pool_wait_until(struct compile_pool *pool, const struct compile_job *job,
+                            int64_t until_ns, struct error *error)
+{
+    int status = 0;
+    while (!job->done && status == 0 && (until_ns == EVENT_NEVER || clock_ns() < until_ns))
+        status = event_loop_step(pool->loop, until_ns, error);
+    return status;
+}
+
+int compile_pool_wait(struct compile_pool *pool, const struct compile_job *job, struct error *error)
+{
+    return compile_pool_wait_until(pool, job, EVENT_NEVER, error);
+}
+
+/* --- how far it is --- */
+
+size_t compile_pool_held(const struct compile_pool *pool)
+{
+    return pool->held_count;
+}
+
+size_t compile_pool_waiting(const struct compile_pool *pool)
+{
+    return pool->queue_count;
+}
+
+uint64_t compile_pool_done_count(const struct compile_pool *pool)
+{
+    return pool->done_count;
+}
+
+uint64_t compile_pool_written_bytes(const struct compile_pool *pool)
+{
+    return pool->written_bytes;
+}
+
+size_t compile_pool_workers(const struct compile_pool *pool)
+{
+    return pool_workers_limit(pool);
+}
+
+struct compile_pool_share compile_pool_share(const struct compile_pool *pool, size_t number)
+{
+    const struct pool_place *place = &pool->places[number];
+    return (struct compile_pool_share){place->busy_s, place->jobs, place->limit};
+}
+
+double compile_pool_left_s(const struct compile_pool *pool, size_t *jobs)
+{
+    struct compile_running *running = alloc_zeroed(pool->worker_count, sizeof *running);
+    size_t count = 0;
+    for (size_t i = 0; i < pool->worker_count; i++) {
+        const struct pool_worker *worker = pool->workers[i];
+        if (worker->job != NULL && !worker->second)
+            running[count++] = (struct compile_running){
+                worker->job->kind, (double)(clock_ns() - worker->began_ns) * 1e-9};
+    }
+    double left_s =
+        compile_estimate_left_s(&pool->estimate, pool_workers_limit(pool), running, count);
+    *jobs = pool->queue_count + count;
+    free(running);
+    return left_s;
 }

@@ -1,11 +1,11 @@
 #include "compile/precompiler.h"
 
 #include "base/alloc.h"
-#include "base/write_file.h"
 #include "template/compiler_option.h"
 #include "template/source_lexer.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,20 +15,15 @@
  * 100 MB of it, cub/block/block_reduce.cuh 180 MB. */
 #define HEAP_BYTES ((size_t)512 << 20)
 
-/* Loading a precompiled header takes longer than parsing it if it is smaller; without any header, it
- * has 7 MB. */
-#define LEAST_BYTES ((off_t)24 << 20)
-
 /* Of an #include line: #, include, the header and the line's end. */
 enum { INCLUDE_TOKENS = 4 };
 
-void precompiler_init(struct precompiler *precompiler, struct nvrtc *nvrtc)
+void precompiler_init(struct precompiler *precompiler, struct nvrtc *nvrtc, const char *folder)
 {
-    *precompiler =
-        (struct precompiler){.nvrtc = nvrtc, .descriptor = -1, .least_bytes = LEAST_BYTES};
+    *precompiler = (struct precompiler){.nvrtc = nvrtc, .folder = folder, .descriptor = -1};
 }
 
-static void discard(struct precompiler *precompiler)
+void precompiler_release(struct precompiler *precompiler)
 {
     if (precompiler->descriptor >= 0)
         (void)close(precompiler->descriptor);
@@ -37,51 +32,32 @@ static void discard(struct precompiler *precompiler)
     precompiler->descriptor = -1;
 }
 
-void precompiler_release(struct precompiler *precompiler)
-{
-    discard(precompiler);
-}
-
 /* --- the source --- */
-
-static void append(char **text, char *more)
-{
-    char *longer = alloc_format("%s%s", *text, more);
-    free(*text);
-    free(more);
-    *text = longer;
-}
 
 /* The part before the definitions, which is precompiled. */
 static char *include_lines(const struct precompilation *job)
 {
     char *text = alloc_string("");
     for (size_t i = 0; i < job->header_count; i++)
-        append(&text, alloc_format("#include <%s>\n", job->headers[i]));
-    append(&text, alloc_string("#pragma nv_hdrstop\n"));
+        alloc_append(&text, "#include <%s>\n", job->headers[i]);
+    alloc_append(&text, "#pragma nv_hdrstop\n");
     return text;
-}
-
-/* Turns -DNAME=VALUE into a #define line. */
-static char *definition_line(const char *option)
-{
-    const char *name = option + 2;
-    size_t length = strcspn(name, "=");
-    const char *value = name[length] == '=' ? name + length + 1 : "1";
-    return alloc_format("#define %.*s %s\n", (int)length, name, value);
 }
 
 static char *whole_text(const struct precompilation *job)
 {
     char *text = include_lines(job);
-    for (size_t i = job->option_count - job->definition_count; i < job->option_count; i++)
-        append(&text, definition_line(job->options[i]));
-    append(&text, alloc_format("#line 1 \"%s\"\n%s", job->name, job->text));
+    for (size_t i = job->option_count - job->definition_count; i < job->option_count; i++) {
+        const char *name = job->options[i] + strlen("-D");
+        size_t length = strcspn(name, "=");
+        alloc_append(&text, "#define %.*s %s\n", (int)length, name,
+                     name[length] == '=' ? name + length + 1 : "1");
+    }
+    alloc_append(&text, "#line 1 \"%s\"\n%s", job->name, job->text);
     return text;
 }
 
-/* True if the source begins with the #includes of these headers: what comes before could change
- * them. */
+/* Whether the source begins with the #includes of these headers: what comes before could change them. */
 static bool begins_with_headers(const struct precompilation *job)
 {
     char *lines = include_lines(job);
@@ -99,69 +75,56 @@ static bool begins_with_headers(const struct precompilation *job)
     return same;
 }
 
-/* True if whole_text() works for the job: the source begins with the headers, its last options are
- * definitions, its name needs no escapes in a #line, and it is one unit, since the others would lack
- * the definitions. */
+/* Whether whole_text() works: the last options are definitions, the name needs no escapes in a #line, and
+ * it is one unit, since the others would lack the definitions. */
 static bool can_precompile(const struct precompilation *job)
 {
     if (job->header_count == 0 || job->definition_count > job->option_count ||
         strpbrk(job->name, "\"\\\n") != NULL || !begins_with_headers(job))
         return false;
-    for (size_t i = job->option_count - job->definition_count; i < job->option_count; i++)
-        if (strncmp(job->options[i], "-D", 2) != 0)
+    for (size_t i = 0; i < job->option_count; i++) {
+        bool defines = strncmp(job->options[i], "-D", 2) == 0;
+        bool last = i >= job->option_count - job->definition_count;
+        if ((last && !defines) || compiler_option_value(job->options[i], COMPILER_OPTION_UNIT))
             return false;
-    for (size_t i = 0; i < job->option_count - job->definition_count; i++)
-        if (compiler_option_value(job->options[i], COMPILER_OPTION_UNIT) != NULL)
-            return false;
+    }
     return true;
 }
 
-/* Appends the name of each macro of the definitions, with a line feed. */
-static void append_names(char **text, const struct precompilation *job)
+/* A precompiled header is valid for these: headers, defined names, architecture and options. Sets `*names`
+ * to the names, each with a line feed. */
+static char *key_of(const struct precompilation *job, char **names)
 {
-    for (size_t i = job->option_count - job->definition_count; i < job->option_count; i++) {
-        const char *name = job->options[i] + strlen("-D");
-        append(text, alloc_format("%.*s\n", (int)strcspn(name, "="), name));
-    }
-}
-
-/* A precompiled header is valid for these: headers, defined names, architecture and options. */
-static char *key_of(const struct precompilation *job)
-{
+    size_t first = job->option_count - job->definition_count;
     char *key = include_lines(job);
-    append_names(&key, job);
-    append(&key, alloc_string(job->arch));
-    for (size_t i = 0; i < job->option_count - job->definition_count; i++)
-        append(&key, alloc_format("\n%s", job->options[i]));
+    *names = alloc_string("");
+    for (size_t i = first; i < job->option_count; i++) {
+        const char *name = job->options[i] + strlen("-D");
+        alloc_append(names, "%.*s\n", (int)strcspn(name, "="), name);
+    }
+    alloc_append(&key, "%s%s", *names, job->arch);
+    for (size_t i = 0; i < first; i++)
+        alloc_append(&key, "\n%s", job->options[i]);
     return key;
 }
 
 /* --- compiling --- */
 
-static int compile_without(const struct precompiler *precompiler, const struct precompilation *job,
-                           struct compilation *compilation, struct error *error)
-{
-    return nvrtc_compile(precompiler->nvrtc, job->name, job->text, job->arch, job->options,
-                         job->option_count, compilation, error);
-}
-
-/* Compiles with `option`, --use-pch=… or --create-pch=…. Returns true if that gave a cubin. */
+/* Compiles with "--use-pch=FILE" or "--create-pch=FILE". Returns whether that gave a cubin. */
 static bool compile_with(const struct precompiler *precompiler, const struct precompilation *job,
                          const char *option, struct compilation *compilation)
 {
     /* 639: the heap is too small; NVRTC then makes a cubin but no header */
-    static const char *const quiet[] = {"--pch-messages=false", "--pch-verbose=false",
-                                        "--diag-suppress=639"};
-    const size_t quiet_count = sizeof quiet / sizeof *quiet;
+    const char *const more[] = {"--pch-messages=false", "--pch-verbose=false",
+                                "--diag-suppress=639", option};
     size_t count = job->option_count - job->definition_count;
-    const char **options = alloc_zeroed(count + quiet_count + 1, sizeof *options);
-    if (count > 0)
-        memcpy(options, job->options, count * sizeof *options);
-    memcpy(options + count, quiet, sizeof quiet);
-    options[count + quiet_count] = option;
+    const char **options = alloc_zeroed(count + sizeof more / sizeof *more, sizeof *options);
+    for (size_t i = 0; i < count; i++)
+        options[i] = job->options[i];
+    memcpy(options + count, more, sizeof more);
     char *text = whole_text(job);
     int status = nvrtc_compile(precompiler->nvrtc, job->name, text, job->arch, options,
-                               count + quiet_count + 1, compilation, NULL);
+                               count + sizeof more / sizeof *more, compilation, NULL);
     free(text);
     free(options);
     if (status == 0 && compilation->cubin != NULL)
@@ -170,72 +133,35 @@ static bool compile_with(const struct precompiler *precompiler, const struct pre
     return false;
 }
 
-/* Opens the header that was made, unless loading it would take longer than parsing. */
-static int open_made(const struct precompiler *precompiler, const char *file)
-{
-    struct stat information;
-    int descriptor = open(file, O_RDONLY | O_CLOEXEC);
-    if (descriptor >= 0 &&
-        (fstat(descriptor, &information) != 0 || information.st_size < precompiler->least_bytes)) {
-        (void)close(descriptor);
-        descriptor = -1;
-    }
-    return descriptor;
-}
-
-/* Compiles and keeps the precompiled header. */
-static bool create(struct precompiler *precompiler, const struct precompilation *job,
-                   struct compilation *compilation)
-{
-    char *option = alloc_format("--create-pch=%s", job->file);
-    (void)write_file_make_folders(job->file, NULL);
-    bool compiled = compile_with(precompiler, job, option, compilation);
-    free(option);
-    precompiler->descriptor = open_made(precompiler, job->file);
-    (void)unlink(job->file);
-    return compiled;
-}
-
-static bool use(const struct precompiler *precompiler, const struct precompilation *job,
-                struct compilation *compilation)
-{
-    char *option = alloc_format("--use-pch=/proc/self/fd/%d", precompiler->descriptor);
-    bool compiled = compile_with(precompiler, job, option, compilation);
-    free(option);
-    return compiled;
-}
-
-/* True if the job can use a precompiled header: one that exists (`*known`), or one to create. */
-static bool prepare(struct precompiler *precompiler, const struct precompilation *job, bool *known)
-{
-    if (!can_precompile(job))
-        return false;
-    char *key = key_of(job);
-    *known = precompiler->key != NULL && strcmp(precompiler->key, key) == 0;
-    if (*known || !job->more) {
-        free(key);
-        return *known && precompiler->descriptor >= 0;
-    }
-    discard(precompiler);
-    precompiler->key = key;
-    char *names = alloc_string("");
-    append_names(&names, job);
-    bool independent = !nvrtc_headers_name(precompiler->nvrtc, names);
-    free(names);
-    if (!independent)
-        return false;
-    precompiler->reserved =
-        precompiler->reserved || nvrtc_reserve_precompiled(precompiler->nvrtc, HEAP_BYTES);
-    return precompiler->reserved;
-}
-
 int precompiler_compile(struct precompiler *precompiler, const struct precompilation *job,
                         struct compilation *compilation, struct error *error)
 {
-    bool known = false;
+    char *names = NULL;
+    char *key = can_precompile(job) ? key_of(job, &names) : NULL;
+    bool known = key != NULL && precompiler->key != NULL && strcmp(precompiler->key, key) == 0;
     bool compiled = false;
-    if (prepare(precompiler, job, &known))
-        compiled =
-            known ? use(precompiler, job, compilation) : create(precompiler, job, compilation);
-    return compiled ? 0 : compile_without(precompiler, job, compilation, error);
+    if (known && precompiler->descriptor >= 0) {
+        char *option = alloc_format("--use-pch=/proc/self/fd/%d", precompiler->descriptor);
+        compiled = compile_with(precompiler, job, option, compilation);
+        precompiler->uses += compiled;
+        free(option);
+    } else if (key != NULL && !known) {
+        precompiler_release(precompiler);
+        precompiler->key = alloc_string(key);
+        if (!nvrtc_headers_name(precompiler->nvrtc, names) &&
+            nvrtc_reserve_precompiled(precompiler->nvrtc, HEAP_BYTES)) {
+            char *option = alloc_format("--create-pch=%s/pch", precompiler->folder);
+            const char *file = strchr(option, '=') + 1;
+            (void)mkdir(precompiler->folder, 0700);
+            compiled = compile_with(precompiler, job, option, compilation);
+            precompiler->descriptor = open(file, O_RDONLY | O_CLOEXEC);
+            (void)unlink(file);
+            free(option);
+        }
+    }
+    free(names);
+    free(key);
+    return compiled ? 0
+                    : nvrtc_compile(precompiler->nvrtc, job->name, job->text, job->arch,
+                                    job->options, job->option_count, compilation, error);
 }

@@ -184,6 +184,8 @@ static int await_welcome(struct agent *agent, struct error *error)
             }
             char *folder = alloc_string_n(packet.bytes, packet.count);
             int status = mirror_init(&agent->post.mirror, folder, error);
+            if (status == 0) /* for what the workers leave behind */
+                (void)setenv("TMPDIR", agent->post.mirror.root, 1);
             free(folder);
             return status;
         }

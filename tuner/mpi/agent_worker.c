@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/read_file.h"
 #include "mpi/request.h"
 
 #include <errno.h>
@@ -21,7 +20,6 @@ void agent_worker_free(struct agent_worker *worker)
     bytes_release(&worker->unsent);
     bytes_release(&worker->replies);
     json_decref(worker->waiting);
-    free(worker->output);
     free(worker);
 }
 
@@ -77,8 +75,6 @@ static bool has_files(const struct agent_post *post, const json_t *request)
 /* Hands a request on whose files are here. */
 static void hand_on(const struct agent_post *post, struct agent_worker *worker, json_t *request)
 {
-    free(worker->output);
-    worker->output = request_output(&post->mirror, request);
     request_move(&post->mirror, request);
     (void)worker_starved_ns(&worker->process); /* counts from here */
     bytes_append_line(&worker->unsent, request);
@@ -111,11 +107,13 @@ void agent_worker_refuse(const struct agent_post *post, struct agent_worker *wor
     worker->waiting = NULL;
 }
 
-/* Hands on what can be handed on, in order. What is not a request is left to the worker to refuse. */
+/* Hands on what can be handed on, in order. */
 static void take_requests(const struct agent_post *post, struct agent_worker *worker)
 {
     for (;;) {
-        size_t length;
+        size_t line;
+        size_t whole;
+        json_t *message;
         bool looked = worker->waiting != NULL && worker->arrivals == post->arrivals;
         worker->arrivals = post->arrivals;
         if (looked || (worker->waiting != NULL && !has_files(post, worker->waiting)))
@@ -123,16 +121,17 @@ static void take_requests(const struct agent_post *post, struct agent_worker *wo
         if (worker->waiting != NULL)
             hand_on(post, worker, worker->waiting);
         worker->waiting = NULL;
-        if (!bytes_line(&worker->requests, &length))
+        if (!bytes_message(&worker->requests, &message, &line, &whole))
             return;
-        worker->waiting = json_loadb(worker->requests.data, length, 0, NULL);
-        if (!json_is_object(worker->waiting)) {
-            json_decref(worker->waiting);
-            worker->waiting = NULL;
-            bytes_append(&worker->unsent, worker->requests.data, length);
+        if (request_names_files(message))
+            worker->waiting = json_incref(message);
+        else { /* or is not a request: that is left to the worker */
+            (void)worker_starved_ns(&worker->process); /* counts from here */
+            bytes_append(&worker->unsent, worker->requests.data, whole);
         }
+        json_decref(message);
         worker->arrivals = SIZE_MAX; /* it has not been looked for them */
-        bytes_drop(&worker->requests, length);
+        bytes_drop(&worker->requests, whole);
     }
 }
 
@@ -150,40 +149,25 @@ static bool write_requests(struct agent_worker *worker)
     return sent > 0;
 }
 
-/* Sends what the worker has written for its request to the coordinator's machine. */
-static void send_output(const struct agent_post *post, struct agent_worker *worker)
-{
-    char *text;
-    size_t length;
-    if (worker->output == NULL)
-        return;
-    char *path = mirror_path(&post->mirror, worker->output);
-    if (read_file(path, &text, &length, NULL) == 0) {
-        peers_send_object(post->peers, 0, PACKET_FILE, 0,
-                          json_pack("{s:s}", "path", worker->output));
-        peers_send(post->peers, 0, PACKET_FILE_BYTES, 0, text, length);
-        peers_send_object(post->peers, 0, PACKET_FILE_END, 0, json_pack("{s:b}", "good", 1));
-        free(text);
-    }
-    free(path);
-    free(worker->output);
-    worker->output = NULL;
-}
-
-/* Hands on whole lines, and at the end the rest. */
+/* Hands on whole messages, with the coordinator's paths, and at the end the rest. */
 static void send_replies(const struct agent_post *post, struct agent_worker *worker)
 {
     struct bytes *replies = &worker->replies;
-    char *last = replies->used > 0 ? memrchr(replies->data, '\n', replies->used) : NULL;
-    size_t whole = worker->ended  ? replies->used
-                   : last != NULL ? (size_t)(last + 1 - replies->data)
-                                  : 0;
-    if (whole == 0)
-        return;
-    send_output(post, worker);
-    size_t length = mirror_strip(&post->mirror, replies->data, whole);
-    peers_send(post->peers, 0, PACKET_DATA, worker->id, replies->data, length);
-    bytes_drop(replies, whole);
+    json_t *message;
+    size_t line;
+    size_t whole;
+    while (bytes_message(replies, &message, &line, &whole)) {
+        json_decref(message);
+        size_t rest = whole - line;
+        size_t length = mirror_strip(&post->mirror, replies->data, line);
+        memmove(replies->data + length, replies->data + line, rest);
+        peers_send(post->peers, 0, PACKET_DATA, worker->id, replies->data, length + rest);
+        bytes_drop(replies, whole);
+    }
+    if (worker->ended && replies->used > 0) {
+        peers_send(post->peers, 0, PACKET_DATA, worker->id, replies->data, replies->used);
+        bytes_drop(replies, replies->used);
+    }
 }
 
 static bool read_replies(const struct agent_post *post, struct agent_worker *worker)

@@ -1,5 +1,5 @@
 /* A worker of an agent, and what goes between it and the coordinator: requests once their files are
- * here, and replies behind the file that they speak of. */
+ * here, and replies. */
 #ifndef AUTOTUNE_AGENT_WORKER_H
 #define AUTOTUNE_AGENT_WORKER_H
 
@@ -30,7 +30,6 @@ struct agent_worker {
     struct bytes replies;  /* from the worker, up to the end of a line */
     json_t *waiting;       /* a request whose files are not all here */
     size_t arrivals;       /* of files, when it was looked for them last */
-    char *output;          /* what the last request has the worker write */
     bool closed;           /* by the coordinator */
     bool ended;            /* its output has; it is to be reaped */
     bool stopped;          /* as last told */

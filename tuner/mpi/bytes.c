@@ -50,9 +50,22 @@ void bytes_drop(struct bytes *bytes, size_t count)
         memmove(bytes->data, bytes->data + count, bytes->used);
 }
 
-bool bytes_line(const struct bytes *bytes, size_t *length)
+bool bytes_message(const struct bytes *bytes, json_t **message, size_t *line, size_t *whole)
 {
     const char *end = bytes->used > 0 ? memchr(bytes->data, '\n', bytes->used) : NULL;
-    *length = end != NULL ? (size_t)(end + 1 - bytes->data) : 0;
-    return end != NULL;
+    *message = NULL;
+    if (end == NULL)
+        return false;
+    *line = *whole = (size_t)(end + 1 - bytes->data);
+    *message = json_loadb(bytes->data, *line, 0, NULL);
+    json_int_t count = json_integer_value(json_object_get(*message, "bytes"));
+    *whole += count > 0 ? (size_t)count : 0;
+    if (json_is_object(*message) && *whole <= bytes->used)
+        return true;
+    bool object = json_is_object(*message);
+    json_decref(*message);
+    *message = NULL;
+    if (!object)
+        *whole = *line;
+    return !object;
 }

@@ -24,7 +24,8 @@ char *bytes_room(struct bytes *bytes, size_t count);
 /* Removes the first `count`. */
 void bytes_drop(struct bytes *bytes, size_t count);
 
-/* The length of the first line, its end included; false if it has not come completely. */
-bool bytes_line(const struct bytes *bytes, size_t *length);
+/* The first message (base/channel.h): its line's length, with its end, and `*whole`, with the bytes behind it.
+ * `*message` is a new reference, or NULL if the line is not one. False if it has not come completely. */
+bool bytes_message(const struct bytes *bytes, json_t **message, size_t *line, size_t *whole);
 
 #endif

@@ -5,7 +5,6 @@
 #include "base/json_text.h"
 #include "base/worker.h"
 #include "mpi/coordinator.h"
-#include "mpi/file_arrival.h"
 #include "mpi/file_source.h"
 #include "mpi/greeting.h"
 #include "mpi/hub_workers.h"
@@ -30,7 +29,6 @@ struct hub_node {
     bool silent, lost, gone;
     size_t worker_count;       /* running */
     struct file_source *files; /* that it has asked for */
-    struct file_arrival arrival;
 };
 
 struct hub {
@@ -158,20 +156,6 @@ static void take_state(struct hub *hub, const struct packet *packet)
     coordinator_tell(&hub->coordinator, state);
 }
 
-static void begin_file(struct hub_node *node, const struct packet *packet)
-{
-    json_t *message = json_loadb(packet->bytes, packet->count, 0, NULL);
-    file_arrival_begin(&node->arrival, json_text_member(message, "path"));
-    json_decref(message);
-}
-
-/* A file that cannot be written is missing when the coordinator looks for it. */
-static void end_file(struct hub_node *node)
-{
-    struct error error;
-    (void)file_arrival_end(&node->arrival, true, &error);
-}
-
 static void take_packet(struct hub *hub, const struct packet *packet)
 {
     struct hub_node *node = &hub->nodes[packet->rank];
@@ -193,15 +177,6 @@ static void take_packet(struct hub *hub, const struct packet *packet)
     case PACKET_NEED:
         file_source_add(&node->files, packet->bytes, packet->count);
         break;
-    case PACKET_FILE:
-        begin_file(node, packet);
-        break;
-    case PACKET_FILE_BYTES:
-        file_arrival_add(&node->arrival, packet->bytes, packet->count);
-        break;
-    case PACKET_FILE_END:
-        end_file(node);
-        break;
     case PACKET_BYE:
         node->gone = true;
         break;
@@ -217,7 +192,6 @@ static void lose_node(struct hub *hub, int rank)
     peers_send(hub->peers, rank, PACKET_END, 0, NULL, 0); /* in case it is only slow */
     (void)peers_move(hub->peers);
     peers_forget(hub->peers, rank);
-    file_arrival_abandon(&node->arrival);
     say(hub, "lost", rank);
     for (size_t i = 0; i < hub->workers.count; i++)
         if (hub->workers.list[i]->rank == rank)
@@ -338,7 +312,6 @@ static void release(struct hub *hub)
     for (int i = 0; i < hub->node_count; i++) {
         json_decref(hub->nodes[i].greeting);
         file_source_free(&hub->nodes[i].files);
-        file_arrival_abandon(&hub->nodes[i].arrival);
     }
     free(hub->nodes);
     free(hub->folder);

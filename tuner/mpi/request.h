@@ -6,13 +6,14 @@
 #include "mpi/mirror.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 
 /* The coordinator's paths of all files that the worker will read, absolute; a new array. One that ends
  * in "/" is a folder in which it looks for headers. */
 json_t *request_files(const struct mirror *mirror, const json_t *request);
 
-/* The coordinator's path of the file that the worker will write, absolute; a new string, or NULL. */
-char *request_output(const struct mirror *mirror, const json_t *request);
+/* Whether it is a request of a kind that names files. */
+bool request_names_files(const json_t *request);
 
 /* Puts the agent's paths in place of the coordinator's. Relative ones may stay: workers run in the
  * copy of the coordinator's folder. */

@@ -1,7 +1,6 @@
 #include "template/source.h"
 
 #include "base/alloc.h"
-#include "base/json_text.h"
 #include "base/path.h"
 #include "base/read_file.h"
 #include "template/source_file.h"
@@ -12,8 +11,10 @@
 
 #include <fnmatch.h>
 #include <fts.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* An #include or __has_include of a macro. */
 struct computed_include {
@@ -83,6 +84,68 @@ static void hash_choice(struct loading *loading, const char *name, long number, 
     free(choice);
 }
 
+static void note_way(struct source *source, enum source_way_kind kind, const char *path,
+                     const char *target)
+{
+    for (size_t i = 0; i < source->way_count; i++)
+        if (source->ways[i].kind == kind && strcmp(source->ways[i].path, path) == 0)
+            return;
+    *ARRAY_APPEND(source->ways, source->way_count) =
+        (struct source_way){kind, alloc_string(path), target != NULL ? alloc_string(target) : NULL};
+}
+
+/* The first symbolic link to a folder on the way to `path`, and its target; NULL: there is none. */
+static char *find_link(const char *path, char target[PATH_MAX])
+{
+    for (const char *end = path + strcspn(path + 1, "/") + 1; *end != '\0';
+         end += strcspn(end + 1, "/") + 1) {
+        char *folder = alloc_string_n(path, (size_t)(end - path));
+        ssize_t length = readlink(folder, target, PATH_MAX - 1);
+        if (length > 0) {
+            target[length] = '\0';
+            return folder;
+        }
+        free(folder);
+    }
+    return NULL;
+}
+
+/* Notes what a compiler needs to find a copy of the file by this path. */
+static void note_ways(struct source *source, const char *path)
+{
+    enum { LINKS_MOST = 40 };
+    char target[PATH_MAX];
+    char *at = alloc_string(path);
+    char *link;
+    for (int i = 0; i < LINKS_MOST && (link = find_link(at, target)) != NULL; i++) {
+        char *behind = path_beside(link, target);
+        char *next = alloc_format("%s%s", behind, at + strlen(link));
+        note_way(source, SOURCE_WAY_LINK, link, target);
+        free(behind);
+        free(link);
+        free(at);
+        at = next;
+    }
+    char *folder = path_folder(at);
+    if (strstr(at, "/../") != NULL)
+        note_way(source, SOURCE_WAY_FOLDER, folder, NULL);
+    free(folder);
+    free(at);
+}
+
+/* The path of FOLDER/NAME if that is a file, otherwise NULL. */
+static char *look_for(struct source *source, const char *folder, const char *name)
+{
+    char *path = source_find_file(folder, name);
+    if (path != NULL && name[0] == '/')
+        note_way(source, SOURCE_WAY_NAME, name, NULL);
+    char *joined = name[0] == '/' ? alloc_string(name) : alloc_format("%s/%s", folder, name);
+    if (path != NULL)
+        note_ways(source, joined);
+    free(joined);
+    return path;
+}
+
 /* Adds a header that was found as `name`; takes `path`, which may be NULL. */
 static bool add_header(struct loading *loading, const char *name, char *path, bool all_folders)
 {
@@ -113,11 +176,11 @@ static bool find_header(struct loading *loading, const char *including_file, con
     bool found = false;
     if (quoted || all_folders) {
         char *folder = path_folder(including_file);
-        found = add_header(loading, name, source_find_file(folder, name), all_folders);
+        found = add_header(loading, name, look_for(loading->source, folder, name), all_folders);
         free(folder);
     }
     for (size_t i = 0; (!found || all_folders) && i < loading->source->include_count; i++) {
-        char *path = source_find_file(loading->source->include_folders[i], name);
+        char *path = look_for(loading->source, loading->source->include_folders[i], name);
         found = add_header(loading, name, path, all_folders) || found;
     }
     if (!found)
@@ -240,32 +303,29 @@ static void scan_text(struct loading *loading, const char *path, const char *tex
     source_lexer_release(&scan.lexer);
 }
 
-/* Reads one file into `*text`, hashes it and appends the headers that it includes. */
-static int load_file(struct loading *loading, const char *path, char **text, struct error *error)
+/* Reads one file, hashes it and appends the headers that it includes. */
+static int load_file(struct loading *loading, const char *path, const char **text,
+                     struct error *error)
 {
+    struct source *source = loading->source;
     size_t length = 0;
-    int status = read_file(path, text, &length, error);
+    char *read = NULL;
+    int status = read_file(path, &read, &length, error);
     if (status != 0)
         return status;
+    struct source_file *file = ARRAY_APPEND(source->files, source->file_count);
+    file->path = alloc_string(path);
+    *text = file->text = read;
+    file->bytes = length;
+    hash_of(read, length, file->hash);
     /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): error_set() never returns 0 */
-    if (strlen(*text) != length && !loading->shadowing)
+    if (strlen(read) != length && !loading->shadowing)
         return error_set(error, ERROR_CONFIG,
                          "'%s' contains a zero byte; it must be a CUDA C++ source in plain text",
                          path);
-    source_hashes_add_text(&loading->hashes, *text);
-    scan_text(loading, path, *text);
+    source_hashes_add_text(&loading->hashes, read);
+    scan_text(loading, path, read);
     return 0;
-}
-
-/* Keeps the text of a further unit; frees that of a header. */
-static void keep_text(struct source *source, const char *path, char *text)
-{
-    for (size_t i = 0; i < source->unit_count && text != NULL; i++)
-        if (strcmp(source->units[i].path, path) == 0) {
-            source->units[i].text = text;
-            return;
-        }
-    free(text);
 }
 
 /* Loads the headers from `*loaded` on, and those that they include. */
@@ -275,11 +335,11 @@ static int load_headers(struct loading *loading, size_t *loaded, struct error *e
     int status = 0;
     for (; status == 0 && *loaded < source->header_count; ++*loaded) { /* grows */
         const char *path = source->headers[*loaded];
-        char *text = NULL;
+        const char *text = NULL;
         status = load_file(loading, path, &text, error);
-        if (status == 0)
-            *ARRAY_APPEND(source->stamps, source->stamp_count) = source_stamp_new(path, text);
-        keep_text(source, path, text);
+        for (size_t i = 0; i < source->unit_count; i++)
+            if (strcmp(source->units[i].path, path) == 0)
+                source->units[i].text = text;
     }
     return status;
 }
@@ -321,9 +381,6 @@ static int load_all(struct loading *loading, bool all_must_be_known, struct erro
     struct source *source = loading->source;
     size_t loaded = 0;
     int status = load_file(loading, source->path, &source->text, error);
-    if (status == 0 && !json_text_is_utf8(source->text)) /* no message can hold it */
-        *ARRAY_APPEND(source->stamps, source->stamp_count) =
-            source_stamp_new(source->path, source->text);
     do {
         if (status == 0)
             status = load_headers(loading, &loaded, error);
@@ -407,7 +464,7 @@ static void add_shadowing(struct loading *loading, const char *folder)
         } else if (file->fts_info == FTS_F &&
                    (strchr(file->fts_name, '.') == NULL || matches(file->fts_name, texts))) {
             const char *name = file->fts_path + strlen(folder) + 1;
-            (void)add_header(loading, name, source_find_file(folder, name), true);
+            (void)add_header(loading, name, look_for(loading->source, folder, name), true);
         }
     }
     if (tree != NULL)
@@ -546,6 +603,21 @@ const struct computed_name *source_unfollowed(const struct source *source, const
     return found;
 }
 
+int source_check(const struct source *source, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < source->file_count && status == 0; i++) {
+        const struct source_file *file = &source->files[i];
+        char *text = NULL;
+        status = read_file(file->path, &text, NULL, error);
+        if (status == 0 && strcmp(text, file->text) != 0)
+            status = error_set(error, ERROR_CONFIG, "'%s' has changed since it was read; run again",
+                               file->path);
+        free(text);
+    }
+    return status;
+}
+
 static void release_texts(char **texts, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -556,15 +628,21 @@ static void release_texts(char **texts, size_t count)
 void source_release(struct source *source)
 {
     free(source->path);
-    free(source->text);
-    for (size_t i = 0; i < source->unit_count; i++) {
+    for (size_t i = 0; i < source->unit_count; i++)
         free(source->units[i].path);
-        free(source->units[i].text);
-    }
     free(source->units);
+    for (size_t i = 0; i < source->file_count; i++) {
+        free(source->files[i].path);
+        free(source->files[i].text);
+    }
+    free(source->files);
+    for (size_t i = 0; i < source->way_count; i++) {
+        free(source->ways[i].path);
+        free(source->ways[i].target);
+    }
+    free(source->ways);
     release_texts(source->include_folders, source->include_count);
     release_texts(source->headers, source->header_count);
-    release_texts(source->stamps, source->stamp_count);
     release_texts(source->toolkit_headers, source->toolkit_count);
     directive_names_release(&source->directive_names);
     for (size_t i = 0; i < source->computed_count; i++) {

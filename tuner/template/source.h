@@ -16,8 +16,29 @@
 
 /* A further translation unit. */
 struct source_unit {
-    char *path; /* absolute; it is among the headers, too */
-    char *text;
+    char *path;       /* absolute; it is among the headers, too */
+    const char *text; /* of `files` */
+};
+
+/* A file as it was when it was read. */
+struct source_file {
+    char *path;            /* absolute, without symbolic links to folders */
+    char *text;            /* with a null character behind it */
+    size_t bytes;          /* of the text */
+    char hash[HASH_BYTES]; /* of the text */
+};
+
+/* What an #include needs besides its file. */
+enum source_way_kind {
+    SOURCE_WAY_LINK,   /* a symbolic link to a folder */
+    SOURCE_WAY_FOLDER, /* a folder that it passes: "sub/../x.h" */
+    SOURCE_WAY_NAME    /* it names an absolute path */
+};
+
+struct source_way {
+    enum source_way_kind kind;
+    char *path;
+    char *target; /* of a link; otherwise NULL */
 };
 
 /* A name that decides, or may decide, which file an #include or __has_include of a macro reads. */
@@ -31,7 +52,11 @@ struct computed_name {
 
 struct source {
     char *path; /* absolute; of the first unit */
-    char *text;
+    const char *text;
+    struct source_file *files; /* all that the compiler reads: the first unit, then the headers */
+    size_t file_count;
+    struct source_way *ways;
+    size_t way_count;
     struct source_unit *units; /* the others */
     size_t unit_count;
     char **include_folders; /* absolute: the source's own folder, then the caller's */
@@ -39,9 +64,7 @@ struct source {
     char **headers; /* absolute: the other units, the included files found in those folders, and
                      * files they include; then files that only the toolkit's headers may include */
     size_t header_count;
-    size_t followed_count; /* of the headers: those before the latter */
-    char **stamps;         /* of each file that the compiler reads again: source_check() */
-    size_t stamp_count;
+    size_t followed_count;  /* of the headers: those before the latter */
     char **toolkit_headers; /* names of the included files not found */
     size_t toolkit_count;
     struct directive_names directive_names; /* of the source and its headers */
@@ -87,6 +110,10 @@ int source_load_files(struct source *source, const struct source_files *files, s
  */
 const struct computed_name *source_unfollowed(const struct source *source, const char *macro,
                                               const char *value);
+
+/* Whether the files are still as they were when they were read, for a compiler that reads them again: 0, or
+ * ERROR_CONFIG naming one that has changed. */
+int source_check(const struct source *source, struct error *error);
 
 void source_release(struct source *source);
 

@@ -181,9 +181,6 @@ static int make_options(const struct template *template, const struct bindings *
     add_definitions(options, template->problem, template->problem_count, problem);
     add_own_definitions(options, template, parameters, problem);
     options->definition_count = options->count - before;
-    for (size_t i = 0; i < template->source.stamp_count; i++)
-        *ARRAY_APPEND(options->stamps, options->stamp_count) =
-            alloc_string(template->source.stamps[i]);
     return status;
 }
 
@@ -227,8 +224,6 @@ void options_copy(struct options *copy, const struct options *options)
         *ARRAY_APPEND(copy->items, copy->count) = alloc_string(options->items[i]);
     for (size_t i = 0; i < options->header_count; i++)
         *ARRAY_APPEND(copy->headers, copy->header_count) = alloc_string(options->headers[i]);
-    for (size_t i = 0; i < options->stamp_count; i++)
-        *ARRAY_APPEND(copy->stamps, copy->stamp_count) = alloc_string(options->stamps[i]);
 }
 
 void options_release(struct options *options)
@@ -237,9 +232,6 @@ void options_release(struct options *options)
         free(options->items[i]);
     for (size_t i = 0; i < options->header_count; i++)
         free(options->headers[i]);
-    for (size_t i = 0; i < options->stamp_count; i++)
-        free(options->stamps[i]);
-    free(options->stamps);
     free(options->items);
     free(options->headers);
     *options = (struct options){0};

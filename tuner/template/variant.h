@@ -13,8 +13,6 @@ struct options {
     size_t definition_count; /* how many of the last items define parameters and problem values */
     char **headers;          /* to precompile; they do not change the cubin */
     size_t header_count;
-    char **stamps; /* of the headers that the source includes: source_check() */
-    size_t stamp_count;
 };
 
 /*

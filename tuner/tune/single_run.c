@@ -29,7 +29,7 @@ struct steps {
 
 void single_run_init(struct single_run *run)
 {
-    *run = (struct single_run){.lock.file = -1, .cache_use.file = -1, .compiler.in_child = true};
+    *run = (struct single_run){.lock.file = -1, .cache_use.file = -1};
 }
 
 void single_run_release(struct single_run *run)
@@ -101,18 +101,12 @@ static int find_gpu(struct steps *steps)
 static int compile_support(const struct steps *steps)
 {
     struct single_run *run = steps->run;
-    struct options options = {0};
+    const struct options options = {0};
     struct compilation compilation = {0};
-    struct source source = {.path = alloc_string("autotune/device_kernels.cu"),
-                            .text = alloc_string(device_kernels_source)};
-    struct hash *hash = hash_new();
-    hash_add_text(hash, device_kernels_source);
-    hash_finish(hash, source.text_hash);
-    int status = single_compile_source_entry(&run->compiler, &source, &options, run->gpu.arch,
-                                             &compilation, &run->support, steps->error);
+    int status = single_compile_source_cubin(&run->compiler, device_kernels(), &options,
+                                             run->gpu.arch, &compilation, NULL, steps->error);
     compilation_release(&compilation);
-    free(source.path);
-    free(source.text);
+    run->support = alloc_string(run->compiler.path);
     return status;
 }
 
@@ -126,8 +120,8 @@ static int compile_reference(const struct steps *steps)
         return 0;
     variant_defaults(template, &defaults);
     const struct build build = {template, &defaults, steps->request->problem, run->gpu.arch, true};
-    int status =
-        single_compile_entry(&run->compiler, &build, &compilation, &run->reference, steps->error);
+    int status = single_compile_cubin(&run->compiler, &build, &compilation, NULL, steps->error);
+    run->reference = alloc_string(run->compiler.path);
     struct launch_check check = {
         .template = template, .gpu = &run->gpu, .compilation = &compilation};
     if (status == 0)
@@ -167,7 +161,8 @@ static int compile_variant(const struct steps *steps)
     options_release(&options);
     if (status != 0)
         return conclude(steps, OUTCOME_INVALID, error_text(&refusal, text));
-    status = single_compile_entry(&run->compiler, &build, &compilation, &run->variant, &refusal);
+    status = single_compile_cubin(&run->compiler, &build, &compilation, NULL, &refusal);
+    run->variant = alloc_string(run->compiler.path);
     if (compilation.log != NULL &&
         launch_check_refusal(request->template, compilation.log, NULL) == 0)
         run->compiler_log = alloc_string(compilation.log);

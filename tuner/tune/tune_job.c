@@ -12,16 +12,11 @@
 int tune_job_request_support(struct compile_pool *pool, const char *arch,
                              struct compile_job **compile, struct error *error)
 {
-    char digits[HASH_BYTES];
-    struct hash *hash = hash_new();
-    struct options options = {0};
-    hash_add_text(hash, device_kernels_source);
-    hash_finish(hash, digits);
+    const struct options options = {0};
     int status = compile_pool_set_arch(pool, arch, error);
     return status != 0
                ? status
-               : compile_pool_request(pool, "autotune/device_kernels.cu", device_kernels_source,
-                                      digits, &options, true, compile, error);
+               : compile_pool_request(pool, device_kernels(), &options, true, compile, error);
 }
 
 static int wait_for(struct tuning *tuning, const struct tuning_job *job,

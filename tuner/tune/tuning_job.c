@@ -84,9 +84,7 @@ static int request(const struct tuning_job *job, struct compile_pool *pool,
     variant_headers(template, parameters, job->problem, &options);
     int status = compile_pool_set_arch(pool, job->study.environment.gpu.arch, error);
     if (status == 0)
-        status =
-            compile_pool_request(pool, template->source.path, template->source.text,
-                                 template->source.text_hash, &options, helpers, compile, error);
+        status = compile_pool_request(pool, &template->source, &options, helpers, compile, error);
     options_release(&options);
     return status;
 }

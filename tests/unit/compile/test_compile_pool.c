@@ -5,6 +5,7 @@
 #include "compile/compile_pool.h"
 
 #include "base/alloc.h"
+#include "base/channel.h"
 #include "base/clock.h"
 #include "compile/cubin_cache.h"
 #include "unit/busy_machine.h"
@@ -56,6 +57,22 @@ static void end(struct fixture *fixture)
     (void)unsetenv("AUTOTUNE_WORKER_TIMEOUT_S");
 }
 
+/* A source; it lasts until the next one of the hash is made. */
+static const struct source *source_of(const char *hash, const char *text)
+{
+    static char path[] = "/source.cu";
+    static struct source_file files[2];
+    static struct source sources[2];
+    size_t i = strcmp(hash, "hash") != 0;
+    files[i] =
+        (struct source_file){.path = path, .text = (char *)(uintptr_t)text, .bytes = strlen(text)};
+    sources[i] =
+        (struct source){.path = files[i].path, .text = text, .files = &files[i], .file_count = 1};
+    (void)snprintf(files[i].hash, sizeof files[i].hash, "%s", hash);
+    (void)snprintf(sources[i].text_hash, sizeof sources[i].text_hash, "%s", hash);
+    return &sources[i];
+}
+
 /* The job that compiles "source" for a variant. */
 static struct compile_job *request(struct fixture *fixture, int us, bool urgent)
 {
@@ -65,7 +82,7 @@ static struct compile_job *request(struct fixture *fixture, int us, bool urgent)
     struct compile_job *job = NULL;
     (void)snprintf(definition, sizeof definition, "-DUS=%d", us);
     assert_int_equal(compile_pool_set_arch(fixture->pool, "sm_90", &fixture->error), 0);
-    assert_int_equal(compile_pool_request(fixture->pool, "source.cu", "source", "hash", &options,
+    assert_int_equal(compile_pool_request(fixture->pool, source_of("hash", "source"), &options,
                                           urgent, &job, &fixture->error),
                      0);
     return job;
@@ -537,26 +554,23 @@ static void requests_to_end_do_not_reach_workers(void **state)
     }
 }
 
-/* A cache that cannot be written is no variant's fault. */
-static void a_reply_without_a_cache_entry_ends_the_run(void **state)
+static void a_reply_without_a_cubin_is_invalid(void **state)
 {
     (void)state;
-    struct fixture fixture;
-    start(&fixture, "compile 1 say {\"event\":\"compiled\",\"milliseconds\":1}\n", 1, 10);
-    struct compile_job *job = request(&fixture, 20, false);
-    assert_int_equal(compile_pool_wait(fixture.pool, job, &fixture.error), ERROR_RECORD);
-    assert_non_null(strstr(fixture.error.message, job->path));
-    end(&fixture);
+    assert_second_fails("compile 2 say {\"event\":\"compiled\"}\n", 10,
+                        "the compiler sent an invalid message");
 }
 
+/* It is no variant's fault. */
 static void a_cache_that_cannot_be_written_ends_the_run(void **state)
 {
     (void)state;
     struct fixture fixture;
-    start(&fixture, "compile 1 error -6\n", 1, 10);
+    assert_int_equal(scratch_write("cache", ""), 0); /* a file in place of the folder */
+    start(&fixture, "", 1, 10);
     struct compile_job *job = request(&fixture, 20, false);
     assert_int_equal(compile_pool_wait(fixture.pool, job, &fixture.error), ERROR_RECORD);
-    assert_string_equal(fixture.error.message, "scripted");
+    assert_non_null(strstr(fixture.error.message, "'cache'"));
     end(&fixture);
 }
 
@@ -573,7 +587,7 @@ static void a_source_that_is_not_read_does_not_block(void **state)
     (void)setenv("AUTOTUNE_WORKER_TIMEOUT_S", HANG_S, 1);
     start(&fixture, "compiler 1 deaf\n", 1, 0.5);
     assert_int_equal(compile_pool_set_arch(fixture.pool, "sm_90", &fixture.error), 0);
-    assert_int_equal(compile_pool_request(fixture.pool, "large.cu", text, "large", &options, false,
+    assert_int_equal(compile_pool_request(fixture.pool, source_of("large", text), &options, false,
                                           &large, &fixture.error),
                      0);
     assert_failed(&fixture, large, "the compiler did not end within 0.5 s");
@@ -703,17 +717,20 @@ static void a_job_that_was_given_twice_is_done_once(void **state)
     int hub = hold_job(&fixture, &nodes, jobs, &far);
     scripted_worker_script("compile * hang");
     await_copy(&fixture);
-    /* what the hub writes before it passes the answer on */
-    struct error error;
     struct compiled_kernel kernel = {.entry = (char[]){"kernel"}, .registers = 32};
     const struct compilation compilation = {.cubin = (char[]){"cubin"},
                                             .cubin_bytes = 5,
                                             .log = (char[]){""},
                                             .kernels = &kernel,
                                             .kernel_count = 1};
-    assert_int_equal(cubin_cache_write(jobs[1]->path, &compilation, &error), 0);
-    static const char answer[] = "{\"event\":\"compiled\",\"milliseconds\":1}\n";
-    assert_int_equal(send(far, answer, strlen(answer), 0), (int)strlen(answer));
+    struct channel channel;
+    size_t count;
+    char *bytes = cubin_cache_entry(jobs[1]->key, &compilation, &count);
+    channel_init(&channel, far, far);
+    assert_int_equal(channel_send_bytes(&channel, json_pack("{s:s}", "event", "compiled"), bytes,
+                                        count, &fixture.error),
+                     0);
+    free(bytes);
     finish(&fixture, jobs[1]);
     assert_true(jobs[1]->has_cubin);
     assert_int_equal(compile_pool_done_count(fixture.pool), 2);
@@ -774,7 +791,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(one_that_could_not_be_asked_is_replaced),
         SCRATCH_TEST(one_killed_again_and_again_is_given_up),
         SCRATCH_TEST(requests_to_end_do_not_reach_workers),
-        SCRATCH_TEST(a_reply_without_a_cache_entry_ends_the_run),
+        SCRATCH_TEST(a_reply_without_a_cubin_is_invalid),
         SCRATCH_TEST(a_cache_that_cannot_be_written_ends_the_run),
         SCRATCH_TEST(a_source_that_is_not_read_does_not_block),
     };

@@ -300,15 +300,11 @@ static void test_a_size_file_that_is_a_link_is_not_followed(void **state)
 static void test_temporaries_that_were_left_go_after_a_day(void **state)
 {
     (void)state;
-    make_file(KEY ".pch", 100, DAY + HOUR);
     make_file(KEY ".0123456789abcdef.tmp", 100, DAY + HOUR);
     make_file(KEY ".ffffffffffffffff.tmp", 100, DAY - HOUR);
-    make_file("c/cubin/06/06000000000000000000000000000006.pch", 100, DAY - HOUR);
     run(1, 1000);
-    assert_false(exists(KEY ".pch"));
     assert_false(exists(KEY ".0123456789abcdef.tmp"));
     assert_true(exists(KEY ".ffffffffffffffff.tmp"));
-    assert_true(exists("c/cubin/06/06000000000000000000000000000006.pch"));
     clear();
     assert_false(exists(KEY ".ffffffffffffffff.tmp"));
     assert_false(exists("c/cubin/06"));

@@ -51,12 +51,10 @@ static int close_nvrtc(void **state)
     return 0;
 }
 
-/* One that keeps small headers, too. */
-static struct precompiler any_size(void)
+static struct precompiler new_precompiler(void)
 {
     struct precompiler precompiler;
-    precompiler_init(&precompiler, nvrtc);
-    precompiler.least_bytes = 0;
+    precompiler_init(&precompiler, nvrtc, "folder");
     return precompiler;
 }
 
@@ -71,8 +69,6 @@ static struct precompilation job_of(const char *text, const char *const *options
         .definition_count = 1,
         .headers = heavy,
         .header_count = 1,
-        .more = true,
-        .file = "cache/made.pch",
     };
 }
 
@@ -106,42 +102,14 @@ static void definitions_come_after_the_header_and_options_before(void **state)
     if (!available)
         skip();
     assert_int_equal(scratch_write("heavy.h", header), 0);
-    struct precompiler precompiler = any_size();
+    struct precompiler precompiler = new_precompiler();
     expect_block_size(&precompiler, "-DBLOCK_SIZE=64", 64);
     assert_true(precompiler.descriptor >= 0);
-    int descriptor = precompiler.descriptor;
+    assert_int_equal(precompiler.uses, 0);
     expect_block_size(&precompiler, "-DBLOCK_SIZE=128", 128);
     expect_block_size(&precompiler, "-DBLOCK_SIZE=256", 256);
-    assert_int_equal(precompiler.descriptor, descriptor); /* the first one still */
-    assert_int_not_equal(access("cache/made.pch", F_OK), 0);
-    precompiler_release(&precompiler);
-}
-
-static void other_options_make_another_header(void **state)
-{
-    static const char text[] = "#include <heavy.h>\n__device__ float table[BLOCK_SIZE];\n"
-                               "extern \"C\" __global__ void k(float *x) { *x = twice(*x); }\n";
-    const char *const two[] = {"-I.", "-DMODE=2", "-DBLOCK_SIZE=1"};
-    const char *const three[] = {"-I.", "-DMODE=3", "-DBLOCK_SIZE=1"};
-    (void)state;
-    if (!available)
-        skip();
-    assert_int_equal(scratch_write("heavy.h", header), 0);
-    struct precompiler precompiler = any_size();
-    struct precompilation jobs[] = {job_of(text, two, 3), job_of(text, three, 3)};
-    struct compilation compilations[4];
-    for (size_t i = 0; i < 4; i++) {
-        compilations[i] = compile(&precompiler, &jobs[i % 2]);
-        assert_non_null(compilations[i].cubin);
-    }
-    assert_int_equal(compilations[0].cubin_bytes, compilations[2].cubin_bytes);
-    assert_memory_equal(compilations[0].cubin, compilations[2].cubin, compilations[0].cubin_bytes);
-    assert_memory_equal(compilations[1].cubin, compilations[3].cubin, compilations[1].cubin_bytes);
-    assert_true(compilations[0].cubin_bytes != compilations[1].cubin_bytes ||
-                memcmp(compilations[0].cubin, compilations[1].cubin, compilations[0].cubin_bytes) !=
-                    0);
-    for (size_t i = 0; i < 4; i++)
-        compilation_release(&compilations[i]);
+    assert_int_equal(precompiler.uses, 2);
+    assert_int_not_equal(access("folder/pch", F_OK), 0);
     precompiler_release(&precompiler);
 }
 
@@ -155,7 +123,7 @@ static void a_source_that_does_not_begin_with_the_header_is_compiled_as_it_is(vo
                                               "#endif\n__device__ inline float twice(float x)\n"
                                               "{ return BY * x; }\n"),
                      0);
-    struct precompiler precompiler = any_size();
+    struct precompiler precompiler = new_precompiler();
     struct precompilation job = job_of(text, options, 3);
     struct compilation plain;
     struct compilation compilation = compile(&precompiler, &job);
@@ -182,7 +150,7 @@ static void standard_headers_and_cpp_names_are_no_obstacle(void **state)
     (void)state;
     if (!available)
         skip();
-    struct precompiler precompiler = any_size();
+    struct precompiler precompiler = new_precompiler();
     for (size_t i = 0; i < 2; i++) {
         const char *const options[] = {header_option, COMPILER_OPTION_ENTRY "k<int, THREADS>",
                                        definitions[i]};
@@ -209,7 +177,7 @@ static void a_refusal_is_the_one_without(void **state)
     const char *const good = "extern \"C\" __global__ void k(float *x) { *x = 1; }\n";
     (void)state;
     assert_int_equal(scratch_write("heavy.h", "typedef int whole;\n"), 0);
-    struct precompiler precompiler = any_size();
+    struct precompiler precompiler = new_precompiler();
     for (int made = 0; made < 2; made++) { /* while the header is made, and once it is there */
         struct precompilation job =
             job_of("#include <heavy.h>\n\nextern \"C\" __global__ void k(whole *x) { y = 1; }\n",
@@ -232,75 +200,13 @@ static void a_refusal_is_the_one_without(void **state)
     precompiler_release(&precompiler);
 }
 
-static void a_warning_names_the_line_of_the_source(void **state)
-{
-    const char *const options[] = {"-I.", "-DBLOCK_SIZE=64"};
-    (void)state;
-    assert_int_equal(scratch_write("heavy.h", "typedef int whole;\n"), 0);
-    struct precompiler precompiler = any_size();
-    for (int i = 0; i < 2; i++) {
-        struct precompilation job = job_of("#include <heavy.h>\n"
-                                           "extern \"C\" __global__ void k(whole *x)\n"
-                                           "{ int unused; *x = 1; }\n",
-                                           options, 2);
-        struct compilation compilation = compile(&precompiler, &job);
-        assert_non_null(compilation.cubin);
-        assert_ptr_equal(strstr(compilation.log, "k.cu(3): warning"), compilation.log);
-        compilation_release(&compilation);
-    }
-    assert_int_equal(precompiler.descriptor >= 0, available);
-    precompiler_release(&precompiler);
-}
-
-/* Where no header can be made there is one attempt, and results all the same. */
-static void what_cannot_be_written_is_compiled_without(void **state)
-{
-    const char *const options[] = {"-I.", "-DBLOCK_SIZE=64"};
-    (void)state;
-    assert_int_equal(scratch_write("heavy.h", "typedef int whole;\n"), 0);
-    assert_int_equal(scratch_write("file", ""), 0);
-    struct precompiler precompiler = any_size();
-    for (int i = 0; i < 2; i++) {
-        struct precompilation job = job_of(
-            "#include <heavy.h>\nextern \"C\" __global__ void k(whole *x) { *x = BLOCK_SIZE; }\n",
-            options, 2);
-        job.file = i == 0 ? "file/made.pch" : "made.pch";
-        struct compilation compilation = compile(&precompiler, &job);
-        assert_non_null(compilation.cubin);
-        assert_string_equal(compilation.log, "");
-        assert_int_equal(precompiler.descriptor, -1);
-        compilation_release(&compilation);
-    }
-    precompiler_release(&precompiler);
-}
-
-static void a_single_job_makes_none(void **state)
-{
-    const char *const options[] = {"-I.", "-DBLOCK_SIZE=64"};
-    (void)state;
-    assert_int_equal(scratch_write("heavy.h", "typedef int whole;\n"), 0);
-    struct precompiler precompiler = any_size();
-    struct precompilation job = job_of(
-        "#include <heavy.h>\nextern \"C\" __global__ void k(whole *x) { *x = 1; }\n", options, 2);
-    job.more = false;
-    struct compilation compilation = compile(&precompiler, &job);
-    assert_non_null(compilation.cubin);
-    assert_int_equal(precompiler.descriptor, -1);
-    compilation_release(&compilation);
-    precompiler_release(&precompiler);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(definitions_come_after_the_header_and_options_before),
-        SCRATCH_TEST(other_options_make_another_header),
         SCRATCH_TEST(a_source_that_does_not_begin_with_the_header_is_compiled_as_it_is),
         SCRATCH_TEST(standard_headers_and_cpp_names_are_no_obstacle),
         SCRATCH_TEST(a_refusal_is_the_one_without),
-        SCRATCH_TEST(a_warning_names_the_line_of_the_source),
-        SCRATCH_TEST(what_cannot_be_written_is_compiled_without),
-        SCRATCH_TEST(a_single_job_makes_none),
     };
     return cmocka_run_group_tests(tests, open_nvrtc, close_nvrtc);
 }

@@ -53,10 +53,7 @@ static void give_file(const char *path)
 
 static void give_request(uint32_t id, const char *header)
 {
-    char *request = alloc_format(
-        "{\"do\":\"compile\",\"name\":\"k.cu\",\"text\":\"\",\"output\":\"/c/1\",\"options\":"
-        "[],\"stamps\":[\"0123456789abcdef0123456789abcdef %s\"]}\n",
-        header);
+    char *request = alloc_format("{\"do\":\"trial\",\"cubin\":\"%s\"}\n", header);
     give(PACKET_DATA, id, request);
     free(request);
 }
@@ -149,6 +146,7 @@ static void run(void (*react)(enum packet_kind kind, const char *text))
     fputs("#!/bin/sh\nexec cat\n", file);
     assert_int_equal(fclose(file), 0);
     assert_int_equal(chmod(worker, S_IRWXU), 0);
+    (void)setenv("TMPDIR", scratch, 1); /* the agent sets its own */
     hub = (struct hub){.react = react};
     give(PACKET_WELCOME, 0, "/project");
     give(PACKET_START, 1, "{\"role\":\"compile\"}");
@@ -178,7 +176,7 @@ static void a_file_that_cannot_be_written_is_an_error_and_asked_for_again(void *
     run(react_and_ask_again);
     assert_non_null(strstr(hub.replies[0], "\"event\":\"error\""));
     assert_non_null(strstr(hub.replies[0], "/a"));
-    assert_non_null(strstr(hub.replies[1], "\"do\":\"compile\""));
+    assert_non_null(strstr(hub.replies[1], "\"do\":\"trial\""));
     assert_int_equal(hub.needs, 2);
 }
 
@@ -205,7 +203,7 @@ static void a_file_that_nobody_waits_for_any_more_harms_nobody(void **state)
     (void)state;
     run(react_and_need_another);
     assert_int_equal(hub.reply_count, 1);
-    assert_non_null(strstr(hub.replies[0], "\"do\":\"compile\""));
+    assert_non_null(strstr(hub.replies[0], "\"do\":\"trial\""));
 }
 
 int main(void)

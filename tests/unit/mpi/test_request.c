@@ -48,50 +48,6 @@ static void expect(const struct mirror *mirror, json_t *object, const char *text
     json_decref(object);
 }
 
-#define HASH "0123456789abcdef0123456789abcdef"
-
-static void test_compile(void **state)
-{
-    const struct mirror *mirror = *state;
-    json_t *request = json_loads(
-        "{\"do\":\"compile\",\"name\":\"/a/k.cu\",\"text\":\"\",\"output\":\"/c/cubin/12\","
-        "\"options\":[\"-DN=1\",\"-I/a/inc\",\"--autotune-unit=/a/b.cu\",\"-Irelative\"],"
-        "\"stamps\":[\"" HASH " /a/inc/x.h\",\"" HASH " y.h\"]}",
-        0, NULL);
-    expect(mirror, request_files(mirror, request),
-           "[\"/a/inc/\",\"/home/user/project/relative/\",\"/a/inc/x.h\","
-           "\"/home/user/project/y.h\"]");
-    char *output = request_output(mirror, request);
-    assert_string_equal(output, "/c/cubin/12");
-    free(output);
-    request_move(mirror, request);
-    expect(
-        mirror, request,
-        "{\"do\":\"compile\",\"name\":\"/a/k.cu\",\"text\":\"\",\"output\":\"ROOT/c/cubin/12\","
-        "\"options\":[\"-DN=1\",\"-IROOT/a/inc\",\"--autotune-unit=ROOT/a/b.cu\",\"-Irelative\"],"
-        "\"stamps\":[\"" HASH " ROOT/a/inc/x.h\",\"" HASH " y.h\"],\"root\":\"ROOT\"}");
-}
-
-/* A source that is not UTF-8 is read by the worker. */
-static void test_compile_by_name(void **state)
-{
-    const struct mirror *mirror = *state;
-    json_t *request =
-        json_loads("{\"do\":\"compile\",\"name\":\"/a/k.cu\",\"output\":\"c/12\"}", 0, NULL);
-    expect(mirror, request_files(mirror, request), "[\"/a/k.cu\"]");
-    request_move(mirror, request);
-    expect(mirror, request,
-           "{\"do\":\"compile\",\"name\":\"ROOT/a/k.cu\",\"output\":\"c/12\",\"root\":\"ROOT\"}");
-}
-
-static void test_count(void **state)
-{
-    const struct mirror *mirror = *state;
-    json_t *request = json_loads("{\"do\":\"count\",\"output\":\"/c/12\"}", 0, NULL);
-    expect(mirror, request_files(mirror, request), "[\"/c/12\"]");
-    json_decref(request);
-}
-
 static void test_open(void **state)
 {
     const struct mirror *mirror = *state;
@@ -152,9 +108,6 @@ static void test_strip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_compile, make_mirror, remove_mirror),
-        cmocka_unit_test_setup_teardown(test_compile_by_name, make_mirror, remove_mirror),
-        cmocka_unit_test_setup_teardown(test_count, make_mirror, remove_mirror),
         cmocka_unit_test_setup_teardown(test_open, make_mirror, remove_mirror),
         cmocka_unit_test_setup_teardown(test_what_is_there, make_mirror, remove_mirror),
         cmocka_unit_test_setup_teardown(test_links, make_mirror, remove_mirror),

@@ -32,8 +32,7 @@ static int bind_all(struct loaded_kernel *kernel, const struct tuned_query *quer
     bindings_release(problem);
     bind_values(query->problem, query->problem_count, &values);
     bind_values(kernel->public.match.parameters, kernel->public.match.parameter_count, &values);
-    int status =
-        single_compile_bind(kernel->template, &values, kernel->public.match.other_version != 0,
+    int status = build_bind(kernel->template, &values, kernel->public.match.other_version != 0,
                             &kernel->parameters, problem, error);
     bindings_release(&values);
     bindings_append(&kernel->fixed, problem);
@@ -92,15 +91,15 @@ static int load_built(struct loaded_kernel *kernel, const struct bindings *probl
     struct tuned_kernels *kernels = kernel->kernels;
     const struct build build = {kernel->template, &kernel->parameters, problem,
                                 kernels->device.gpu.arch, false};
-    enum build_origin origin;
+    bool compiled;
     int status =
-        single_compile_cubin(&kernels->builder, &build, &kernel->compilation, &origin, error);
+        application_compile(&kernels->compiler, &build, &kernel->compilation, &compiled, error);
     if (status != 0)
         *code = TUNED_COMPILER;
     if (status == 0)
         status = CUDA_CALL(&kernels->device, error, cuModuleLoadData, &kernel->public.module,
                            kernel->compilation.cubin);
-    kernel->public.origin = origin == BUILD_COMPILED ? TUNED_FROM_COMPILER : TUNED_FROM_CACHE;
+    kernel->public.origin = compiled ? TUNED_FROM_COMPILER : TUNED_FROM_CACHE;
     return status;
 }
 

@@ -1,7 +1,7 @@
 #include "kernels.h"
 
 #include "base/alloc.h"
-#include "compile/application_source.h"
+#include "compile/application.h"
 #include "template/template_load.h"
 
 #include <stdarg.h>
@@ -62,7 +62,6 @@ int tuned_kernels_open(struct tuned_kernels **kernels, const char *path, const c
     struct tuned_kernels *new = alloc_zeroed(1, sizeof *new);
     *kernels = NULL;
     (void)pthread_mutex_init(&new->mutex, NULL); /* cannot fail without attributes */
-    new->builder.any_compiler = true;
     int code = tuned_load(&new->table, path, error);
     if (code == 0 && templates == NULL && !is_folder(path))
         code = kernels_refuse(error, TUNED_INVALID,
@@ -89,7 +88,7 @@ void tuned_kernels_close(struct tuned_kernels *kernels)
         free(kernels->loaded[i]);
     }
     free(kernels->loaded);
-    single_compile_release(&kernels->builder);
+    application_compiler_release(&kernels->compiler);
     driver_close(&kernels->device.driver);
     tuned_free(kernels->table);
     free(kernels->templates);
@@ -247,17 +246,18 @@ static int load_built_module(const struct request *request, struct CUmod_st **mo
     struct tuned_kernels *kernels = request->kernels;
     struct options options;
     struct compilation compilation = {0};
-    enum build_origin built = BUILD_COMPILED;
+    bool compiled = false;
     int status = application_source_options(&request->source, request->definitions.items,
                                             request->definitions.count, &options, error);
     if (status == 0)
-        status = single_compile_source_cubin(&kernels->builder, &request->source, &options,
-                                             kernels->device.gpu.arch, &compilation, &built, error);
+        status =
+            application_compile_source(&kernels->compiler, &request->source, &options,
+                                       kernels->device.gpu.arch, &compilation, &compiled, error);
     if (status != 0)
         *code = TUNED_COMPILER;
     if (status == 0)
         status = CUDA_CALL(&kernels->device, error, cuModuleLoadData, module, compilation.cubin);
-    *origin = built == BUILD_COMPILED ? TUNED_FROM_COMPILER : TUNED_FROM_CACHE;
+    *origin = compiled ? TUNED_FROM_COMPILER : TUNED_FROM_CACHE;
     compilation_release(&compilation);
     options_release(&options);
     return status;

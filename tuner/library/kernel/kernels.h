@@ -3,8 +3,8 @@
 #define TUNED_LIBRARY_KERNELS_H
 
 #include "base/error.h"
+#include "compile/application.h"
 #include "compile/bundled_cubin.h"
-#include "compile/single_compile.h"
 #include "gpu/driver.h"
 #include "template/launch_plan.h"
 #include "template/template.h"
@@ -17,7 +17,7 @@ struct tuned_kernels {
     struct tuned_table *table;
     struct tuned_gpu gpu;
     struct device_context device; /* the driver and the GPU; the context is the caller's */
-    struct single_compile builder;
+    struct application_compiler compiler;
     char *templates; /* folder */
     struct template **loaded;
     size_t loaded_count;

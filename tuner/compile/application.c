@@ -1,0 +1,162 @@
+#include "compile/application.h"
+
+#include "base/alloc.h"
+#include "compile/cubin_cache.h"
+#include "compile/nvrtc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- compiling --- */
+
+static char *cache_path(const struct application_compiler *compiler, const struct source *source,
+                        const struct options *options, const char *arch, const char *build)
+{
+    char key[HASH_BYTES];
+    char *folder =
+        compiler->cache != NULL ? alloc_string(compiler->cache) : cubin_cache_default_folder();
+    cubin_cache_key(source->text_hash, (const char *const *)options->items, options->count, arch,
+                    build, key);
+    char *path = cubin_cache_path(folder, key);
+    free(folder);
+    return path;
+}
+
+/* Returns false if it is missing, damaged or has no cubin. */
+static bool read_cached(const char *path, struct compilation *compilation)
+{
+    bool found = false;
+    if (cubin_cache_read(path, compilation, &found, NULL) != 0 || !found)
+        return false;
+    if (compilation->cubin != NULL)
+        return true;
+    compilation_release(compilation);
+    return false;
+}
+
+int application_compile_source(struct application_compiler *compiler, const struct source *source,
+                               const struct options *options, const char *arch,
+                               struct compilation *compilation, bool *compiled, struct error *error)
+{
+    *compilation = (struct compilation){0};
+    *compiled = false;
+    /* the latter as the tuner compiles; the former needs no NVRTC */
+    char *any = cache_path(compiler, source, options, arch, "any");
+    char *own = NULL;
+    bool cached = read_cached(any, compilation);
+    int status = 0;
+    if (!cached && compiler->nvrtc == NULL)
+        status = nvrtc_open(&compiler->nvrtc, compiler->cache, error);
+    if (!cached && status == 0) {
+        own = cache_path(compiler, source, options, arch, nvrtc_build(compiler->nvrtc));
+        *compiled = !read_cached(own, compilation);
+    }
+    if (*compiled)
+        status =
+            nvrtc_compile(compiler->nvrtc, source->path, source->text, arch,
+                          (const char *const *)options->items, options->count, compilation, error);
+    if (status == 0 && compilation->cubin == NULL)
+        status = build_refused(source, compilation, error);
+    /* not if a header has changed since the source was loaded: the entry's key has the older one */
+    if (status == 0 && !cached && source_check(source, NULL) == 0) {
+        (void)cubin_cache_write(any, compilation, NULL);
+        (void)cubin_cache_write(own, compilation, NULL);
+    }
+    free(any);
+    free(own);
+    return status;
+}
+
+int application_compile(struct application_compiler *compiler, const struct build *build,
+                        struct compilation *compilation, bool *compiled, struct error *error)
+{
+    struct options options;
+    *compilation = (struct compilation){0};
+    int status = build_options(build, &options, error);
+    if (status == 0)
+        status = application_compile_source(compiler, &build->template->source, &options,
+                                            build->arch, compilation, compiled, error);
+    options_release(&options);
+    return build_explain(status, build, compilation, error);
+}
+
+void application_compiler_release(struct application_compiler *compiler)
+{
+    if (compiler->nvrtc != NULL)
+        nvrtc_close(compiler->nvrtc);
+    free(compiler->cache);
+    *compiler = (struct application_compiler){0};
+}
+
+/* --- its own sources --- */
+
+int application_source_load(struct source *source, const char *path, const char *templates,
+                            struct error *error)
+{
+    char *folder = realpath(templates, NULL); /* else relative to the source */
+    const char *folders[] = {folder};
+    int status = source_load(source, path, folders, folder != NULL, error);
+    free(folder);
+    return status;
+}
+
+/* `definition` is "-DNAME=VALUE". */
+static int check_definition(const struct source *source, const char *definition,
+                            struct error *error)
+{
+    const char *macro = definition + strlen("-D");
+    size_t length = strcspn(macro, "=");
+    char *name = alloc_string_n(macro, length);
+    const struct computed_name *found =
+        source_unfollowed(source, name, macro[length] == '=' ? macro + length + 1 : NULL);
+    int status = 0;
+    if (found != NULL)
+        status = error_set_at(error, ERROR_CONFIG, found->path, found->line,
+                              "'%s' decides which file an #include of a macro reads; write an "
+                              "#include for each of its values, in branches of an #if",
+                              name);
+    free(name);
+    return status;
+}
+
+int application_source_options(const struct source *source, const char *const *definitions,
+                               size_t count, struct options *options, struct error *error)
+{
+    int status = 0;
+    *options = (struct options){0};
+    for (size_t i = 0; i < source->include_count; i++)
+        *ARRAY_APPEND(options->items, options->count) =
+            alloc_format("-I%s", source->include_folders[i]);
+    options_add_headers(options, source);
+    for (size_t i = 0; i < count; i++)
+        *ARRAY_APPEND(options->items, options->count) = alloc_string(definitions[i]);
+    for (size_t i = 0; i < count && status == 0; i++)
+        status = check_definition(source, definitions[i], error);
+    return status;
+}
+
+static int compare_text(const void *a, const void *b)
+{
+    const char *const *left = a;
+    const char *const *right = b;
+    return strcmp(*left, *right);
+}
+
+char *application_source_binary(const struct source *source, const char *const *definitions,
+                                size_t count, const char *configuration_cubin)
+{
+    static const char suffix[] = ".cubin";
+    char digits[HASH_BYTES];
+    size_t stem = strlen(configuration_cubin) - strlen(suffix);
+    const char **sorted = alloc_zeroed(count, sizeof *sorted);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = definitions[i];
+    qsort(sorted, count, sizeof *sorted, compare_text);
+    struct hash *hash = hash_new();
+    hash_add_text(hash, source->hash);
+    for (size_t i = 0; i < count; i++)
+        hash_add_text(hash, sorted[i]);
+    hash_finish(hash, digits);
+    free(sorted);
+    return alloc_format("%.*s-%s%s", (int)stem, configuration_cubin, digits, suffix);
+}

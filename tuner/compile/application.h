@@ -1,0 +1,58 @@
+/*
+ * What an application compiles in its own process (libtuned_kernel): tuned variants that its bundle does not
+ * have, and its own sources with a kernel's tuned parameters. For example, a source includes "barriers.cuh"
+ * and gets the definitions of the tuned grid_barrier. `autotune bundle --source` compiles it in advance;
+ * libtuned_kernel loads that binary, or compiles the source itself.
+ */
+#ifndef AUTOTUNE_APPLICATION_H
+#define AUTOTUNE_APPLICATION_H
+
+#include "base/error.h"
+#include "compile/build.h"
+#include "compile/compilation.h"
+#include "template/source.h"
+#include "template/variant.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Initialise to zero; release with application_compiler_release(). */
+struct application_compiler {
+    struct nvrtc *nvrtc; /* opened when it is first needed */
+    char *cache;         /* folder, owned; NULL: the default */
+};
+
+/*
+ * Takes the cubin from the cache, whichever version of NVRTC compiled it, or runs NVRTC. Returns 0 with a
+ * cubin in `compilation`, ERROR_CONFIG with the compiler's first error if the source does not compile, or
+ * ERROR_DEVICE if there is no NVRTC. Failing to write the cache is not an error. Release `compilation` in any
+ * case.
+ */
+int application_compile_source(struct application_compiler *compiler, const struct source *source,
+                               const struct options *options, const char *arch,
+                               struct compilation *compilation, bool *compiled,
+                               struct error *error);
+int application_compile(struct application_compiler *compiler, const struct build *build,
+                        struct compilation *compilation, bool *compiled, struct error *error);
+void application_compiler_release(struct application_compiler *compiler);
+
+/* Reads the source and its headers, which are looked up in its own folder and in `templates`.
+ * Returns what source_load() does. */
+int application_source_load(struct source *source, const char *path, const char *templates,
+                            struct error *error);
+
+/* The NVRTC options for it: include folders and `definitions`, each "-DNAME=VALUE". Release
+ * them in any case. Returns 0, or ERROR_CONFIG if a definition decides which file an #include of a
+ * macro reads, so that it is unknown whether it has changed. */
+int application_source_options(const struct source *source, const char *const *definitions,
+                               size_t count, struct options *options, struct error *error);
+
+/*
+ * The path of its binary in a bundle. The configuration's own binary is BUNDLE/cubin/NAME.cubin;
+ * this one is BUNDLE/cubin/NAME-DIGITS.cubin. The digits are a hash of the source, its headers and
+ * the definitions; the order of the definitions does not matter. Free the string.
+ */
+char *application_source_binary(const struct source *source, const char *const *definitions,
+                                size_t count, const char *configuration_cubin);
+
+#endif

@@ -1,0 +1,151 @@
+#include "compile/build.h"
+
+#include "base/alloc.h"
+#include "base/suggestion.h"
+#include "compile/launch_check.h"
+#include "template/installed.h"
+#include "template/template_load.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int build_options(const struct build *build, struct options *options, struct error *error)
+{
+    return build->helpers
+               ? helper_options(build->template, build->parameters, build->problem, options, error)
+               : variant_options(build->template, build->parameters, build->problem, options,
+                                 error);
+}
+
+/* --- messages --- */
+
+int build_refused(const struct source *source, const struct compilation *compilation,
+                  struct error *error)
+{
+    const char *start = strstr(compilation->log, "error");
+    if (start == NULL)
+        start = compilation->log;
+    size_t length = strcspn(start, "\n");
+    return error_set_at(error, ERROR_CONFIG, source->path, 0, "compilation failed: %.*s",
+                        length < 800 ? (int)length : 800, start);
+}
+
+int build_explain(int status, const struct build *build, const struct compilation *compilation,
+                  struct error *error)
+{
+    if (status == ERROR_CONFIG)
+        (void)launch_check_refusal(build->template, compilation->log, error);
+    return status;
+}
+
+/* --- the source --- */
+
+/* The definitions among the options as #define lines; a new string. */
+static char *definition_lines(const struct options *options)
+{
+    char *text = alloc_string("");
+    for (size_t i = 0; i < options->count; i++) {
+        const char *name = options->items[i] + 2;
+        size_t length = strcspn(name, "=");
+        if (strncmp(options->items[i], "-D", 2) != 0)
+            continue;
+        bool valued = name[length] == '=';
+        alloc_append(&text, "#define %.*s %s\n", (int)length, name,
+                     valued ? name + length + 1 : "1");
+    }
+    return text;
+}
+
+char *build_source(const struct build *build)
+{
+    const struct source *source = &build->template->source;
+    struct options options;
+    (void)build_options(build, &options, NULL);
+    char *definitions = definition_lines(&options);
+    char *whole = alloc_format("%s#line 1 \"%s\"\n%s", definitions, source->path, source->text);
+    for (size_t i = 0; i < source->unit_count; i++) {
+        alloc_append(&whole, "\n// another translation unit\n%s#line 1 \"%s\"\n%s", definitions,
+                     source->units[i].path, source->units[i].text);
+    }
+    free(definitions);
+    options_release(&options);
+    return whole;
+}
+
+/* --- bindings --- */
+
+static int unknown_name(const struct template *template, const char *name, struct error *error)
+{
+    const char **known = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < template->parameter_count; i++)
+        *ARRAY_APPEND(known, count) = template->parameters[i].name;
+    for (size_t i = 0; i < template->problem_count; i++)
+        *ARRAY_APPEND(known, count) = template->problem[i].name;
+    *ARRAY_APPEND(known, count) = NULL;
+    int status =
+        suggestion_unknown(template->path, 0, "parameter or problem value", name, known, error);
+    free(known);
+    return status;
+}
+
+static int bind(const struct template *template, const struct parameter *parameters, size_t count,
+                const struct bindings *values, struct bindings *bindings, struct error *error)
+{
+    int status = 0;
+    bindings_release(bindings);
+    for (size_t i = 0; i < count && status == 0; i++) {
+        const struct value *value = bindings_find(values, parameters[i].name);
+        if (value != NULL)
+            status = parameter_check(&parameters[i], *value, template->path, 0, error);
+        if (status == 0)
+            bindings_set(bindings, parameters[i].name,
+                         value != NULL ? *value : parameters[i].fallback);
+    }
+    return status;
+}
+
+int build_bind(const struct template *template, const struct bindings *values, bool lenient,
+               struct bindings *parameters, struct bindings *problem, struct error *error)
+{
+    for (size_t i = 0; i < values->count && !lenient; i++)
+        if (template_parameter(template, values->items[i].name) == NULL &&
+            template_problem_value(template, values->items[i].name) == NULL)
+            return unknown_name(template, values->items[i].name, error);
+    int status =
+        bind(template, template->parameters, template->parameter_count, values, parameters, error);
+    return status != 0
+               ? status
+               : bind(template, template->problem, template->problem_count, values, problem, error);
+}
+
+char *build_find_template(const char *folder, const char *name, struct error *error)
+{
+    char *installed = installed_templates();
+    const char *const stated[] = {folder, NULL};
+    const char *const usual[] = {"kernel_templates", ".", installed, NULL};
+    const char *const *folders = folder != NULL ? stated : usual;
+    char *found = NULL;
+    char *nearest = NULL;
+    for (size_t i = 0; folders[i] != NULL && found == NULL; i++) {
+        char *path = alloc_format("%s/%s.ini", folders[i], name);
+        if (template_is_one(path))
+            found = path;
+        else
+            free(path);
+    }
+    for (size_t i = 0; folders[i] != NULL && found == NULL && nearest == NULL; i++)
+        nearest = template_nearest(folders[i], name);
+    free(installed);
+    if (found != NULL)
+        return found;
+    if (nearest != NULL)
+        (void)error_set(error, ERROR_CONFIG, "no template '%s'; did you mean '%s'?", name, nearest);
+    else
+        (void)error_set(error, ERROR_CONFIG,
+                        "no template '%s.ini' in '%s'%s; name its folder with --templates", name,
+                        folder != NULL ? folder : "kernel_templates",
+                        folder != NULL ? "" : " or the usual folders");
+    free(nearest);
+    return NULL;
+}

@@ -1,0 +1,176 @@
+#include "compile/staging.h"
+
+#include "base/alloc.h"
+#include "base/write_file.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void staging_init(struct staging *staging)
+{
+    const char *temporary = getenv("TMPDIR");
+    unsigned long long number = 0;
+    (void)!getrandom(&number, sizeof number, 0);
+    *staging = (struct staging){
+        alloc_format("%s/autotune-%016llx",
+                     temporary != NULL && temporary[0] == '/' ? temporary : "/tmp", number),
+        NULL};
+}
+
+static int remove_entry(const char *path, const struct stat *information, int type,
+                        struct FTW *place)
+{
+    (void)information;
+    (void)type;
+    (void)place;
+    (void)remove(path);
+    return 0;
+}
+
+void staging_remove(const char *folder)
+{
+    enum { DESCRIPTORS = 16 };
+    (void)nftw(folder, remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
+}
+
+/* The working folder is then one in which nothing can be found. */
+static void clear(struct staging *staging)
+{
+    if (chdir("/proc/self/fdinfo") != 0)
+        abort(); /* without /proc, no worker starts */
+    staging_remove(staging->folder);
+    free(staging->placed);
+    staging->placed = NULL;
+}
+
+void staging_release(struct staging *staging)
+{
+    clear(staging);
+    free(staging->folder);
+}
+
+/* --- requests --- */
+
+void staging_describe(const struct source *source, json_t *request)
+{
+    json_t *files = json_array();
+    json_t *ways = json_array();
+    for (size_t i = 0; i < source->file_count; i++)
+        json_array_append_new(files,
+                              json_pack("[s, s]", source->files[i].path, source->files[i].hash));
+    for (size_t i = 0; i < source->way_count; i++)
+        json_array_append_new(ways, json_pack("[i, s, s?]", (int)source->ways[i].kind,
+                                              source->ways[i].path, source->ways[i].target));
+    json_object_set_new(request, "files", files);
+    json_object_set_new(request, "ways", ways);
+}
+
+static const char *text_at(const json_t *array, size_t index)
+{
+    const char *text = json_string_value(json_array_get(array, index));
+    return text != NULL ? text : "";
+}
+
+static const struct channel_kept *find_file(const struct channel *channel, const json_t *file,
+                                            struct error *error)
+{
+    const struct channel_kept *kept = channel_find(channel, text_at(file, 1));
+    if (kept == NULL || text_at(file, 0)[0] != '/') {
+        (void)error_set(error, ERROR_WORKER, "the text of '%s' has not been sent",
+                        text_at(file, 0));
+        return NULL;
+    }
+    return kept;
+}
+
+const char *staging_first(const struct channel *channel, const json_t *request, const char **path,
+                          struct error *error)
+{
+    const json_t *file = json_array_get(json_object_get(request, "files"), 0);
+    const struct channel_kept *kept = find_file(channel, file, error);
+    *path = text_at(file, 0);
+    return kept != NULL ? kept->bytes : NULL;
+}
+
+/* --- files --- */
+
+/* A #line cannot name every file, and a byte order mark stays the first thing of its file. */
+static int write_copy(const char *folder, const char *path, const struct channel_kept *kept,
+                      struct error *error)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    char *copy = alloc_format("%s%s", folder, path);
+    size_t skipped = strncmp(kept->bytes, mark, strlen(mark)) == 0 ? strlen(mark) : 0;
+    int status = write_file_make_folders(copy, error);
+    FILE *file = status == 0 ? fopen(copy, "wxe") : NULL;
+    if (file != NULL && skipped > 0)
+        fputs(mark, file);
+    if (file != NULL && strpbrk(path, "\"\\\n") == NULL)
+        fprintf(file, "#line 1 \"%s\"\n", path);
+    if (file != NULL)
+        (void)fwrite(kept->bytes + skipped, 1, kept->count - skipped, file);
+    bool failed = file == NULL || ferror(file) != 0;
+    if (file != NULL && fclose(file) != 0)
+        failed = true;
+    if (status == 0 && failed)
+        status = error_set_errno(error, ERROR_RECORD, "cannot write '%s'", copy);
+    free(copy);
+    return status;
+}
+
+/* What cannot be made will be missing, and the compiler says so. */
+static void make_way(const char *folder, const json_t *way)
+{
+    enum source_way_kind kind = (enum source_way_kind)json_integer_value(json_array_get(way, 0));
+    const char *target = text_at(way, 2);
+    char *path =
+        alloc_format("%s%s%s", folder, text_at(way, 1), kind == SOURCE_WAY_FOLDER ? "/." : "");
+    char *there =
+        alloc_format("%s%s", target[0] == '/' ? folder : "", target); /* until it is followed */
+    if (kind != SOURCE_WAY_NAME && write_file_make_folders(path, NULL) == 0 &&
+        kind == SOURCE_WAY_LINK)
+        (void)!symlink(there, path);
+    free(there);
+    free(path);
+}
+
+int staging_place(struct staging *staging, const struct channel *channel, const json_t *request,
+                  struct error *error)
+{
+    const json_t *files = json_object_get(request, "files");
+    const json_t *ways = json_object_get(request, "ways");
+    json_t *both = json_pack("[O?, O?]", files, ways);
+    char *wanted = json_dumps(both, JSON_COMPACT);
+    int status = 0;
+    json_decref(both);
+    if (staging->placed != NULL && strcmp(staging->placed, wanted) == 0) {
+        free(wanted);
+        return 0;
+    }
+    clear(staging);
+    for (size_t i = 1; i < json_array_size(files) && status == 0; i++) {
+        const json_t *file = json_array_get(files, i);
+        const struct channel_kept *kept = find_file(channel, file, error);
+        if (i == 1 && mkdir(staging->folder, 0700) != 0 && errno != EEXIST)
+            status = error_set_errno(error, ERROR_RECORD, "cannot create '%s'", staging->folder);
+        if (status == 0)
+            status = kept == NULL ? ERROR_WORKER
+                                  : write_copy(staging->folder, text_at(file, 0), kept, error);
+    }
+    for (size_t i = 0; i < json_array_size(ways) && status == 0; i++)
+        make_way(staging->folder, json_array_get(ways, i));
+    if (status == 0 && json_array_size(files) > 1 && chdir(staging->folder) != 0)
+        status = error_set_errno(error, ERROR_RECORD, "cannot enter '%s'", staging->folder);
+    if (status == 0)
+        staging->placed = wanted;
+    else
+        free(wanted);
+    return status;
+}
