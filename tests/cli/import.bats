@@ -4,6 +4,7 @@ shared_cubins=yes
 load helper
 
 t1=$SOURCE_DIR/tests/t1
+path=$PATH
 
 # imports FILE [ARGUMENTS]: without an error
 imports() {
@@ -201,6 +202,122 @@ PY
     imports kk.json
     grep -qx '; TODO: grid: .*contradict.*' kk.ini
     has kk.ini "; grid = ceil_div(problem_x, a_value)" "; grid = 100 // a_value"
+}
+
+# weigh_file [PYTHON]: src/weigh.json of a kernel that has all that needs more than copying, and its source
+weigh_file() {
+    mkdir -p src
+    echo '#define WIDTH (tile * 4)' >src/weigh.h
+    cat >src/weigh.cu <<'CU'
+#include "weigh.h"
+__constant__ float weights[2 * 2];
+__global__ void weigh(float *out, const float *in, int n)
+{
+    __shared__ float part[block_x];
+    int i = blockIdx.x * block_x + threadIdx.x;
+    part[threadIdx.x] = i < n ? in[i] : 0;
+    if (i < n)
+        out[i] = part[threadIdx.x] * weights[i % WIDTH % 4];
+}
+__global__ void weigh_naive(float *out, const float *in, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        out[i] = in[i] * weights[i % 4];
+}
+CU
+    { cat <<'PY' && echo "${1:-}"; } | t1_file
+space["TuningParameters"] = [{"Name": n, "Type": "int", "Values": v}
+                             for n, v in (("block_x", "[32, 64]"), ("tile", [1]), ("MAX", "[64]"))]
+space["Conditions"] = [{"Expression": "block_x <= MAX"}]
+vector = {"Type": "float", "MemoryType": "Vector", "Size": "ProblemSize[0]"}
+kernel.update({"KernelName": "weigh", "KernelFile": "weigh.cu", "ProblemSize": [4096], "GridDivX": ["block_x"],
+    "LocalSize": {"X": "block_x"}, "GlobalSize": {"X": "4096 // block_x"}, "SharedMemory": 49152, "Arguments": [
+        {**vector, "Name": "out", "AccessType": "WriteOnly", "Output": 1},
+        {**vector, "Name": "in", "AccessType": "ReadOnly", "FillType": "Generator", "DataSource": "2 * i + 1"},
+        {"Name": "n", "Type": "int32", "MemoryType": "Scalar", "FillValue": "4096"},
+        {**vector, "Name": "weights", "AccessType": "ReadOnly", "MemType": "Constant", "Size": 9, "FillType": "Random",
+         "FillValue": 1.0}],
+    "ReferenceArguments": []})
+PY
+    mv kk.json src/weigh.json
+}
+
+@test "the source stays where and as it is: names by define, C++ entries, __constant__ variables, a naive kernel as reference" {
+    weigh_file
+    imports src/weigh.json --output here
+    has out "wrote here/weigh.ini and here/weigh_sweep.ini" "[expect.out] compare: " \
+        "ignored: SharedMemory (the source has no extern __shared__)"
+    equal "$(grep -c '^; TODO: ' here/weigh.ini)" 1
+    for line in "source = ../src/weigh.cu" "define = block_x, tile" "entry = ::weigh" "symbol = weights" "length = 2 * 2" \
+        "reference = ::weigh_naive" "arguments = out, in, int32 4096" "fill = counting(1, 2)"; do
+        grep -qxF "$line" here/weigh.ini
+    done
+    lacks here/weigh.ini shared_bytes
+    sed -n '/^.launch_parameters/{n;p}' here/weigh.ini | grep -qx 'max = 64\|max_2 = 64'
+    sed -i 's/^; TODO: compare.*/compare = exact/' here/weigh.ini
+    autotune check --config here/weigh_sweep.ini --compile --arch sm_90
+    exits 0
+}
+
+@test "what a kernel takes in __constant__ memory and as an argument is both, with the same contents" {
+    weigh_file
+    sed -i 's/, int n)/, int n, const float *same)/' src/weigh.cu
+    imports src/weigh.json
+    equal "$(grep -c '^fill = uniform(0, 1.*, 3)' weigh.ini) $(grep -c '^symbol = weights' weigh.ini)" "2 1"
+    has weigh.ini "arguments = out, in, int32 4096, weights"
+    sed -i 's/^; TODO: compare.*/compare = exact/' weigh.ini
+    autotune check --config weigh_sweep.ini --compile --arch sm_90
+    exits 0
+}
+
+@test "a grid that contradicts a problem of three parts is a gap, with the choices" {
+    weigh_file 'kernel.update(ProblemSize=[64, 64, 2])'
+    imports src/weigh.json
+    has out "contradict each other; choose one of:" "    grid = ceil_div(problem_x, block_x), problem_y, problem_z" \
+        "    grid = 4096 // block_x"
+    lacks <(grep -v '^;' weigh.ini) "grid = 4096"
+}
+
+@test "the older dialect" {
+    cat >old.json <<'JSON'
+{"general": {"benchmarkName": "old"}, "searchSettings": {"trials": 10}, "verification": {"type": "reference_CPU"},
+ "configurationSpace": {"tuningParameters": [{"name": "BLOCK", "type": "int", "values": [32, 64]}],
+                        "constraints": ["BLOCK > 32"]},
+ "kernelSpecification": {"language": "CUDA", "compilerOptions": ["-std=c++17"], "kernelName": "old", "kernelFile": "old.cu",
+  "blockSize": {"X": "BLOCK", "Y": 1, "Z": 1}, "gridSize": {"X": "4096 // BLOCK", "Y": 1, "Z": 1}, "sharedMemory": null,
+  "stream": null, "arguments": [
+   {"name": "out", "type": "int", "length": 4096, "memoryType": "vector", "accessType": "ReadWrite", "fillType": "constant",
+    "value": 0},
+   {"name": "n", "type": "int", "memoryType": "scalar", "accessType": "ReadOnly", "value": 4096}]}}
+JSON
+    imports old.json
+    has out "1 parameters, 1 constraints, 1 variants of 2" "ignored: searchSettings, verification"
+    has old.ini "block = block" "grid = 4096 // block" "arguments = out, int32 4096" "type = int32" "length = 4096"
+}
+
+@test "the file's text is never run, and ends" {
+    for text in "__import__('os').system('touch ran')" "[].__class__" "9 ** 9 ** 9 ** 9" "1 << 10 ** 12" "a ** 10 ** 9" \
+        "3.5 in range(10 ** 15)" "(lambda: 1)()"; do
+        condition "${text//\'/\"}"
+        autotune import kk.json
+        exits 2
+        has err "kk.json: condition "
+        [ ! -e kk.ini ] && [ ! -e ran ]
+    done
+}
+
+@test "without python3, the error says what to install" {
+    mkdir bin
+    t1_file </dev/null
+    PATH=$PWD/bin autotune import kk.json
+    exits 2
+    has err "kk.json: " "needs python3" "install Python 3.9 or newer"
+    results_file
+    PATH=$PWD/bin
+    autotune import results.t4.json --kernel scale --tool "Kernel Tuner" --gpu "NVIDIA A100-SXM4-80GB"
+    PATH=$path
+    exits 0
 }
 
 # results_file [MEMBERS]: results.t4.json, of two variants, with MEMBERS of its metadata

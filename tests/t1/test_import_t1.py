@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""usage: test_import_t1.py SCRIPT: what exchange/import_t1.py makes of Python, beside what Python makes of it."""
-import importlib.util
+"""usage: test_import_t1.py FOLDER: what python_expression.py there makes of Python, beside what Python makes of it."""
+import json
 import math
+import os
 import random
 import sys
+import tempfile
+import types
 import unittest
-import warnings
 
 import count
 
-spec = importlib.util.spec_from_file_location("import_t1", sys.argv.pop())
-t1 = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(t1)
+t1 = types.ModuleType("script")
+FOLDER = sys.argv.pop()
+exec("".join(open(f"{FOLDER}/{name}.py").read() for name in ("python_expression", "import_t1")), t1.__dict__)
 
 NAMES = {"x": t1.Name("x", [1, 2, 40]), "BLOCK": t1.Name("block", [16, 32]), "pad": t1.Name("pad", [0, 1]),
          "real": t1.Name("real", [0.5, 2.0]), "kind": t1.Name("kind", ["fast", "slow"], True),
@@ -43,7 +45,6 @@ class Values(unittest.TestCase):
             self.assertEqual(repr(value), repr(list(expected) if isinstance(value, list) else expected), text)
 
     def test_random_conditions_have_the_value_of_python(self):
-        warnings.simplefilter("ignore")
         random.seed(1)
         for _ in range(3000):
             text = count.expression(random.randint(1, 4))
@@ -124,6 +125,32 @@ class Translations(unittest.TestCase):
         words = t1.Words()
         self.assertEqual([words.of(text) for text in ["float4", "Row-Major", "row_major", "row major", "Row-Major", "8x8", "true", ""]],
                          ["float4", "row_major", "row_major_2", "row_major_3", "row_major", "v_8x8", "true_2", "v_"])
+
+
+class Files(unittest.TestCase):
+    def test_damaged_files_are_imported_or_refused(self):
+        random.seed(3)
+        here = os.path.dirname(__file__)
+        odd = [None, True, -1, 0, 1e308, 10**30, "", "a", "\x1b[31m\u20ac", "1 // 0", "__import__('os')", [], [[]], {}, {"X": []}]
+
+        def damage(value):
+            if random.random() < 0.03:
+                return random.choice(odd)
+            if isinstance(value, dict):
+                return {key: damage(item) for key, item in value.items() if random.random() > 0.03}
+            return [damage(item) for item in value] if isinstance(value, list) else value
+
+        with tempfile.TemporaryDirectory() as folder:
+            for number in range(600):
+                with open(f"{here}/{random.choice(['gemm', 'hotspot', 'vector_add'])}.json") as file:
+                    problem = damage(json.load(file))
+                with open(f"{folder}/damaged.json", "w") as file:
+                    json.dump(problem, file)
+                answer = t1.main(f"{folder}/damaged.json", f"{folder}/{number}", "", "min", "max")
+                self.assertEqual(set(answer), {"error"} if "error" in answer else {"files", "report"})
+                self.assertTrue(json.dumps(answer).isprintable())
+                self.assertNotIn("cannot be imported", answer.get("error", ""))
+                self.assertEqual("files" in answer, os.path.exists(f"{folder}/{number}"))
 
 
 unittest.main()

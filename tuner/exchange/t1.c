@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-extern const char import_t1_script[]; /* import_t1.py, made by CMake */
+extern const char import_t1_script[]; /* python_expression.py and import_t1.py, made by CMake */
 
 /* Takes the script's answer. */
 static int read_answer(const char *path, const char *folder, const char *answer,
@@ -46,7 +46,7 @@ int t1_import(const char *path, const char *name, const char *folder, struct t1_
         return error_set_at(
             error, ERROR_CONFIG, path, 0,
             "importing a T1 file needs python3, which is not on the PATH; install "
-            "Python 3.8 or newer, on Debian and Ubuntu with `apt-get install python3`");
+            "Python 3.9 or newer, on Debian and Ubuntu with `apt-get install python3`");
     /* isolated: the user's modules and environment change nothing */
     const char *const fixed[] = {
         python, "-I", "-W", "ignore", "-", path, folder, name != NULL ? name : "", NULL};

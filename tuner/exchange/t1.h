@@ -1,7 +1,7 @@
 /*
  * T1, the input format of the auto-tuning community: a space, its constraints, a kernel and its
  * arguments, in JSON, with values and constraints in Python. Kernel Tuner, KTT and BAT read it.
- * import_t1.py, which python3 runs, converts such a file to a template and a sweep.
+ * A script that python3 runs converts such a file to a template and a sweep: python_expression.py and import_t1.py.
  */
 #ifndef AUTOTUNE_T1_H
 #define AUTOTUNE_T1_H
