@@ -213,6 +213,25 @@ launches() {
     has err "not for this problem"
 }
 
+@test "a cover has no answer where its constraint does not hold, in or beyond its ranges" {
+    range 2^13..2^14
+    echo "constraint = n <= 100000" >>sweep.ini
+    autotune cover --config sweep.ini --quiet
+    has results/tuned.ini "constraint = (n <= 100000)"
+    autotune explain --kernel scale --n 100000 --factor 1.5
+    exits 0
+    has out "outside the range"
+    autotune explain --kernel scale --n 100001 --factor 1.5
+    exits 1
+    has err "not for this problem"
+    # an entry for a single problem, however far, answers
+    sed -e '/^cover/d' -e '/^constraint/d' -e 's/^\[scale\]/&\nn = 2^20/' sweep.ini >once.ini
+    autotune --config once.ini --quiet
+    autotune explain --kernel scale --n 100001 --factor 1.5
+    exits 0
+    lacks out "of a cover"
+}
+
 @test "where the constraints leave one configuration, the cover has it, though it is slower elsewhere" {
     range 2^13..2^14
     sed -i 's/^num_load = .*/num_load = 1/' sweep.ini

@@ -184,6 +184,26 @@ tuned() {
     has err scale.cu:6 "'num_load' decides which file"
 }
 
+@test "3 and 3.0 are two variants to the record, as they are to the compiler" {
+    mkdir templates results
+    cp "$sweeps"/templates/scale.* templates
+    sed -i 's/^num_load = 1/&\nratio = 3/' templates/scale.ini
+    sed -i '1i #ifndef RATIO\n#define RATIO 3\n#endif\n#if RATIO < 2 // which refuses 3.0\n#error never\n#endif' templates/scale.cu
+    printf '[sweep]\ntemplates = templates\ntuned = results/tuned.ini\nresults = results\n[scale]\nratio = 3\n' >sweep.ini
+    autotune --config sweep.ini --quiet
+    exits 0
+    sed -i 's/^ratio = 3/&.0/' sweep.ini
+    autotune --config sweep.ini --format csv
+    exits 1
+    equal "$(count outcome compile_error)" 1
+    sed -i 's/^ratio = .*/ratio = 3.0, 3/' sweep.ini
+    autotune --config sweep.ini --format csv
+    exits 0
+    lacks err "duplicate"
+    equal "$(count outcome compile_error) $(count outcome measured)" "1 1"
+    equal "$(tuned parameter.ratio)" 3
+}
+
 @test "another seed of the noise finds the same winner" {
     for seed in 1 2 3; do
         stand_in "noise=0.01" "seed=$seed"

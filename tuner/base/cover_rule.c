@@ -324,18 +324,20 @@ bool cover_rule_decide(const struct cover_rule *rule, const double *values, size
     return true;
 }
 
-void cover_rule_allow(const struct cover_rule *rule, const double *values,
+bool cover_rule_allow(const struct cover_rule *rule, const double *values,
                       bool allowed[COVER_CONFIGURATIONS])
 {
     double places[PLACES];
     for (size_t i = 0; i < COVER_CONFIGURATIONS; i++)
         allowed[i] = true;
-    if (rule->allowed_count == 0)
-        return;
     decision_code_start(&rule->code, values, places);
-    (void)holds(rule, &rule->constraint, places); /* no part is left out before another */
-    for (size_t i = 0; i < rule->line_count; i++)
+    if (!holds(rule, &rule->constraint, places))
+        return false;
+    if (rule->allowed_count == 0)
+        return true;
+    for (size_t i = 0; i < rule->line_count; i++) /* no part is left out before another */
         (void)holds(rule, &rule->lines[i], places);
     for (size_t i = 0; i < rule->allowed_count; i++)
         allowed[i] = holds(rule, &rule->allowed[i], places);
+    return true;
 }

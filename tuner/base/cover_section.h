@@ -159,9 +159,10 @@ void cover_section_evaluate(struct cover_section *section, struct ini_reader *in
 /* Which line decides at a problem; false if it is not in the range. Does not allocate. */
 bool cover_rule_decide(const struct cover_rule *rule, const double *values, size_t *line);
 
-/* Which configurations the figure `allowed` allows at a problem, in the range or not; all, if the cover
- * has no such figure. Does not allocate. */
-void cover_rule_allow(const struct cover_rule *rule, const double *values,
+/* Which configurations the figure `allowed` allows at a problem whose numbers may lie outside the
+ * range; all, if the cover has no such figure. False if the cover's constraint rules out the problem.
+ * Does not allocate. */
+bool cover_rule_allow(const struct cover_rule *rule, const double *values,
                       bool allowed[COVER_CONFIGURATIONS]);
 
 #endif

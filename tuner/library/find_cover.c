@@ -42,13 +42,15 @@ static bool see(const struct wanted *wanted, const struct cover *cover, struct s
 }
 
 /* Chooses by the nearest measured size whose fastest configuration is allowed; the first of those that
- * are as near. False if none is allowed. */
+ * are as near. False if none is allowed, or if the cover's constraint, which may exclude sizes at which its
+ * configurations are wrong, does not hold. */
 static bool take_nearest_size(const struct cover *cover, const struct sight *sight,
                               struct tuned_match *candidate)
 {
     const struct tuned_cover *public = &cover->public;
     bool allowed[COVER_CONFIGURATIONS];
-    cover_rule_allow(&cover->rule, sight->values, allowed);
+    if (!cover_rule_allow(&cover->rule, sight->values, allowed))
+        return false;
     candidate->size = NULL;
     candidate->size_distance = INFINITY;
     for (size_t i = 0; i < public->size_count; i++) {

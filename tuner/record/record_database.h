@@ -118,6 +118,9 @@
       " AND new.arch = old.arch AND new.cache = old.cache"                                         \
       " AND new.mode = old.mode AND new.tool = old.tool"                                           \
       " AND (old.data_hash <> ?2 OR new.data_hash = old.data_hash)"                                \
+      " AND (variant.outcome IN ('fault', 'timeout') OR later.outcome = 'wrong_result'"            \
+      " OR new.driver <> old.driver OR new.nvrtc <> old.nvrtc"                                     \
+      " OR new.data_hash <> old.data_hash)"                                                        \
       " AND later.outcome IN ('measured', 'duplicate', " FAILURES ")"                              \
       " AND NOT (ifnull(later.limit_s, 0) > 0 AND later.limit_s <= 1e-9)"                          \
       " AND new.template_hash = old.template_hash AND json_extract(new.gpu_details, " SM_COUNT ")" \

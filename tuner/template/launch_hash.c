@@ -103,7 +103,7 @@ static void add_verdict(struct hash *hash, const struct template *template,
         if (value == NULL || !verdict_depends_on(template, name))
             continue;
         hash_add_text(hash, name);
-        hash_add_text(hash, value_text(*value, text));
+        hash_add_text(hash, value_exact_text(*value, text));
     }
 }
 

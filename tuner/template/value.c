@@ -118,7 +118,7 @@ char *bindings_text(const struct bindings *bindings)
         end = stpcpy(end, i > 0 ? " " : "");
         end = stpcpy(end, bindings->items[i].name);
         end = stpcpy(end, "=");
-        end = stpcpy(end, value_text(bindings->items[i].value, buffer));
+        end = stpcpy(end, value_exact_text(bindings->items[i].value, buffer));
     }
     return text;
 }

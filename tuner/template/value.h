@@ -39,7 +39,7 @@ bool bindings_match(const struct bindings *a, const struct bindings *b); /* in a
 bool bindings_alike(const struct bindings *a, const struct bindings *b);
 void bindings_release(struct bindings *bindings); /* leaves it empty */
 
-/* "block_size=256 num_load=4"; a new string. */
+/* "block_size=256 num_load=4 ratio=3.0", different for different bindings; a new string. */
 char *bindings_text(const struct bindings *bindings);
 
 /* The text of the same object as bindings_to_json() makes, a new string. Usually made without the

@@ -101,8 +101,11 @@ static void test_outside_the_range_the_nearest_measured_size_decides(void **stat
                                        "rule.1 = 2\n" COVER_MEASURED);
     assert_int_equal(find(table, 2048, &match), 512);
     assert_int_equal(match.rule, TUNED_COVER);
-    assert_int_equal(find(table, 2049, &match), 128);
+    assert_int_equal(find(table, 1048578, &match), 512);
     assert_int_equal(match.rule, TUNED_OUTSIDE_COVER);
+    assert_int_equal(find(table, 2049, &match), 0); /* the constraint does not hold */
+    assert_int_equal(match.refused_problems, 2);
+    assert_int_equal(find(table, 1048577, &match), 0);
     tuned_free(table);
 }
 

@@ -84,7 +84,7 @@ static void test_a_duplicate_has_what_was_measured_for_its_twin(void **state)
     assert_int_equal(duplicate->twin, 0);
     assert_ptr_equal(study_run(&study, duplicate), twin);
     assert_ptr_equal(study_run(&study, twin), twin);
-    assert_string_equal(duplicate->reason, "block_size=256 min_blocks=0 finish=two_pass scale=2");
+    assert_string_equal(duplicate->reason, "block_size=256 min_blocks=0 finish=two_pass scale=2.0");
     assert_true(duplicate->time.median_ns == twin->time.median_ns);
     assert_int_equal(duplicate->stats.registers, 40);
     assert_int_equal(duplicate->sample_count, 0);

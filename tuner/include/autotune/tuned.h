@@ -125,7 +125,8 @@ int tuned_gpu_current(struct tuned_gpu *gpu, int *device, struct tuned_error *er
  * A cover is a few configurations for a range of problems, with a rule that decides among them. Its
  * distance from every problem in its range is 0. Its distance from a problem outside the range is
  * that of the nearest measured size whose fastest configuration the template's constraints allow for
- * the problem; that one is then chosen. Constraints are not checked for configurations of single
+ * the problem; that one is then chosen. A cover whose own constraint excludes the problem is not
+ * considered. Constraints are not checked for configurations of single
  * problems.
  *
  * The nearest GPU is chosen first, then the nearest size among its configurations, then the cache
