@@ -388,7 +388,7 @@ once() {
     sed -i 's/^factor = .*/factor = 2/' sweep.ini
     autotune cover --config sweep.ini --quiet
     exits 0
-    has out "  block_size=256 num_load=1 mode=good: wrong_result for n=9001 factor=2: "
+    has out "  block_size=256 num_load=1 mode=good: wrong_result for n=9001.0 factor=2.0: "
     lacks results/tuned.ini "configuration.1.num_load = 1"
 }
 
