@@ -1,9 +1,8 @@
 #include "report/cover_page.h"
 
 #include "base/write_file.h"
-#include "report/html_parts.h"
-#include "report/html_text.h"
-#include "report/svg.h"
+#include "report/html.h"
+#include "report/plot.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "report/cover_picture.h"
 
-#include "report/svg.h"
+#include "report/plot.h"
 
 #include <stdlib.h>
 

@@ -1,16 +1,406 @@
 #include "report/html.h"
 
 #include "base/alloc.h"
-#include "report/html_charts.h"
-#include "report/html_parts.h"
-#include "report/html_text.h"
-#include "report/report_gpus.h"
+#include "report/charts.h"
+#include "report/plot.h"
 #include "report/report_text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+void html_text(FILE *stream, const char *text)
+{
+    for (; text != NULL && *text != '\0'; text++) {
+        unsigned char letter = (unsigned char)*text;
+        if (strchr("<>&\"'", *text) != NULL)
+            fprintf(stream, "&#%d;", *text);
+        else
+            fputc(letter < ' ' && strchr("\n\t", *text) == NULL ? ' ' : letter, stream);
+    }
+}
+
+/* --- style --- */
+
+enum { MAX_COLUMNS = 40 }; /* at most, that can be aligned to the left */
+
+/* --dot to --heattextbest are the colours of charts (plot.h). */
+static const char *const style[] = {
+    ":root{color-scheme:light dark;",
+    "--page:#fff;--card:#fbfcfd;--text:#1b2026;--muted:#5a6572;--line:#dbe1e8;--head:#f0f3f6;",
+    "--winner:#c8400a;--winner-back:#fff3ec;--tie:#7a3fb5;--accent:#0b63b5;",
+    "--dot:rgb(96 114 134/.55);--axis:#9aa5b1;--grid:#e6eaef;--limit:#8a5a00;",
+    "--series0:#0072b2;--series1:#d55e00;--series2:#00875f;--series3:#b3589a;",
+    "--series4:#9a7500;--series5:#3a8fc7;",
+    "--heat0:#0b4f8f;--heat1:#1f6cb0;--heat2:#3478b5;--heat3:#74abd9;",
+    "--heat4:#a3c8e6;--heat5:#c6ddf0;--heat6:#dfebf6;--heat7:#eff5fa;",
+    "--heattext:#1b2026;--heattextbest:#fff}",
+    "@media(prefers-color-scheme:dark){:root{",
+    "--page:#101317;--card:#161a20;--text:#e4e8ec;--muted:#9ba6b2;--line:#2c333c;--head:#1d232b;",
+    "--winner:#ff8f57;--winner-back:#2a1c14;--tie:#c9a0ff;--accent:#62b0ff;",
+    "--dot:rgb(150 168 188/.65);--axis:#56616d;--grid:#232a32;--limit:#e0b050;",
+    "--series0:#5ab4f0;--series1:#ff9650;--series2:#3ccf9d;--series3:#e79ac8;",
+    "--series4:#f0c54e;--series5:#a6d6f7;",
+    "--heat0:#b9dcff;--heat1:#8fc3f5;--heat2:#65a7e3;--heat3:#2f6ca2;",
+    "--heat4:#295a88;--heat5:#224a70;--heat6:#1e3b57;--heat7:#192c40;",
+    "--heattext:#e4e8ec;--heattextbest:#0e1722}}",
+    "*{box-sizing:border-box}",
+    "body{margin:0 auto;max-width:86rem;padding:1.5rem clamp(.8rem,3vw,2.5rem) 3rem;",
+    "background:var(--page);color:var(--text);font:16px/1.5 system-ui,sans-serif}",
+    "h1{font-size:1.9rem;line-height:1.2;margin:.2rem 0}",
+    "h2{font-size:1.4rem;line-height:1.3;margin:3rem 0 .6rem;padding-top:1.2rem;",
+    "border-top:1px solid var(--line)}",
+    "h3{font-size:1.1rem;margin:2rem 0 .4rem}",
+    "h1,h2,code{overflow-wrap:anywhere}",
+    "p{margin:.4rem 0;max-width:62rem}.muted,figcaption,.facts dt{color:var(--muted)}",
+    "code{font:.88em/1.4 ui-monospace,monospace}",
+    "sup{line-height:0}",
+    ".facts{display:flex;flex-wrap:wrap;gap:.5rem 2.5rem;margin:1rem 0;",
+    "padding:.8rem 0;border:solid var(--line);border-width:1px 0}",
+    ".facts div{min-width:0}.facts .wide{flex-basis:100%}",
+    ".facts dt{font-size:.8rem}.facts dd{margin:0;overflow-wrap:anywhere}",
+    ".winner{border-left:4px solid var(--winner);background:var(--winner-back);",
+    "padding:.7rem 1rem;margin:.8rem 0;border-radius:0 6px 6px 0}",
+    ".legend{display:flex;flex-wrap:wrap;gap:.2rem 1.4rem;font-size:.9rem;color:var(--muted);",
+    "margin:1rem 0 .5rem;padding:0;list-style:none}",
+    ".legend i{display:inline-block;width:.7em;height:.7em;border-radius:50%;margin-right:.45em}",
+    ".legend i.bar{height:.2em;border-radius:0;width:1.2em;vertical-align:.25em}",
+    ".charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,25rem),1fr));",
+    "gap:1rem}",
+    "figure{margin:0;padding:.8rem .8rem .5rem;background:var(--card);",
+    "border:1px solid var(--line);border-radius:8px;min-width:0;display:grid;gap:0;",
+    "grid-row:span 2;grid-template:subgrid/minmax(0,1fr)}", /* plots of a row begin together */
+    "figcaption{font-size:.88rem;line-height:1.4}",
+    "figcaption b{display:block;color:var(--text);font-size:1rem}",
+    ".scroll{overflow:auto;max-height:36rem;border:1px solid var(--line);border-radius:8px;",
+    "width:fit-content;max-width:100%}",
+    "table{border-collapse:separate;border-spacing:0;font-size:.88rem;line-height:1.35;",
+    "font-variant-numeric:tabular-nums}",
+    "th,td{padding:.3rem .7rem;text-align:right;white-space:nowrap;",
+    "border-bottom:1px solid var(--line)}",
+    "tr:last-child td{border-bottom:0}",
+    "th{background:var(--head);font-weight:600;position:sticky;top:0;vertical-align:bottom}",
+    ".l{text-align:left}td.wrap{white-space:normal;min-width:min(28rem,70vw)}",
+    "tr.winner-row td{background:var(--winner-back);font-weight:600}",
+    "tr.tie-row td:first-child,.tie{color:var(--tie)}",
+    "tr.winner-row td:first-child{color:var(--winner)}",
+    "td b{color:var(--winner)}",
+    "th.sorts{cursor:pointer;user-select:none}th.sorts:hover,th.sorts:focus{color:var(--accent)}",
+    "th[aria-sort=ascending]::after{content:' \\2191'}",
+    "th[aria-sort=descending]::after{content:' \\2193'}",
+    ".share{display:inline-block;width:5rem;height:.55rem;margin-left:.5rem;border-radius:3px;",
+    "background:linear-gradient(var(--accent),var(--accent)) 0/var(--share) 100% no-repeat,",
+    "var(--line)}",
+    "a{color:var(--accent)}",
+    "footer{margin-top:3rem;padding-top:1rem;border-top:1px solid var(--line);font-size:.88rem;",
+    "color:var(--muted)}",
+    "@media print{.scroll{overflow:visible;max-height:none;border:0}figure{break-inside:avoid}}",
+};
+
+/* A click on a heading sorts by its column, and a second click reverses the order. Empty cells stay
+ * last. */
+static const char *const script[] = {
+    "for(const table of document.querySelectorAll('table.sortable')){",
+    "const heads=[...table.tHead.rows[0].cells];",
+    "heads.forEach((head,index)=>{",
+    "const key=row=>{const text=row.cells[index].textContent.trim(),number=parseFloat(text);",
+    "return text===''?null:isNaN(number)?text:number};",
+    "const compare=(a,b)=>typeof a===typeof b?(a<b?-1:a>b?1:0):typeof a==='number'?-1:1;",
+    "const sort=()=>{",
+    "const down=head.getAttribute('aria-sort')==='ascending';",
+    "heads.forEach(other=>other.removeAttribute('aria-sort'));",
+    "head.setAttribute('aria-sort',down?'descending':'ascending');",
+    "const rows=[...table.tBodies[0].rows].map(row=>[key(row),row]);",
+    "rows.sort(([a],[b])=>a===null||b===null?(a===null)-(b===null):",
+    "down?compare(b,a):compare(a,b));",
+    "table.tBodies[0].append(...rows.map(([,row])=>row))};",
+    "head.classList.add('sorts');head.tabIndex=0;head.title='sort by this column';",
+    "head.addEventListener('click',sort);",
+    "head.addEventListener('keydown',event=>{",
+    "if(event.key==='Enter'||event.key===' '){event.preventDefault();sort()}})})}",
+};
+
+void html_style(FILE *stream)
+{
+    fputs("<style>\n", stream);
+    for (size_t i = 0; i < sizeof style / sizeof *style; i++)
+        fprintf(stream, "%s\n", style[i]);
+    /* a heading's class aligns its whole column */
+    for (int i = 1; i <= MAX_COLUMNS; i++)
+        fprintf(stream, "table:has(th.l:nth-child(%d)) td:nth-child(%d)%s", i, i,
+                i < MAX_COLUMNS ? ",\n" : "{text-align:left}\n");
+    svg_write_style(stream);
+    fputs("</style>\n", stream);
+}
+
+void html_script(FILE *stream)
+{
+    fputs("<script>\n", stream);
+    for (size_t i = 0; i < sizeof script / sizeof *script; i++)
+        fprintf(stream, "%s\n", script[i]);
+    fputs("</script>\n", stream);
+}
+
+/* --- sentences and the overview --- */
+
+/* 24 for 2^24; 0 unless it is a power of two large enough to be hard to read. */
+static int exponent_of(struct value value)
+{
+    int exponent = 0;
+    if (value.kind != VALUE_INTEGER || value.as.integer < 4096 ||
+        (value.as.integer & (value.as.integer - 1)) != 0)
+        return 0;
+    for (int64_t rest = value.as.integer; rest > 1; rest /= 2)
+        exponent++;
+    return exponent;
+}
+
+void html_problem(FILE *stream, const struct bindings *problem)
+{
+    for (size_t i = 0; i < problem->count; i++) {
+        char value[VALUE_TEXT_BYTES];
+        int exponent = exponent_of(problem->items[i].value);
+        fprintf(stream, "%s%s = ", i > 0 ? ", " : "", problem->items[i].name);
+        html_text(stream, value_text(problem->items[i].value, value));
+        if (exponent > 0)
+            fprintf(stream, " (2<sup>%d</sup>)", exponent);
+    }
+}
+
+static const struct result *winner_of(const struct study *study)
+{
+    return study->has_winner && study->results[study->winner].time.median_ns > 0
+               ? &study->results[study->winner]
+               : NULL;
+}
+
+double html_roof_share(const struct study *study, const struct roofs *roofs)
+{
+    const struct result *winner = winner_of(study);
+    if (winner == NULL)
+        return 0;
+    double bytes =
+        roofs->bytes_per_ns > 0 ? winner->bytes / winner->time.median_ns / roofs->bytes_per_ns : 0;
+    double operations = roofs->operations_per_ns > 0
+                            ? winner->operations / winner->time.median_ns / roofs->operations_per_ns
+                            : 0;
+    /* a kernel that moves no bytes counts rounds and the like, not floating-point operations */
+    return winner->bytes > 0 ? fmax(bytes, operations) : 0;
+}
+
+/* " (68 % of the theoretical 4.917 TB/s)"; `unit` is 1000 times the unit of `rate` and `roof`. */
+static void print_share(FILE *stream, double rate, double roof, bool was_measured, const char *unit)
+{
+    char number[REPORT_NUMBER_BYTES];
+    fprintf(stream, " (%.0f&nbsp;%% of the %s %s %s)", 100 * rate / roof,
+            was_measured ? "measured" : "theoretical", report_number(roof / 1000, number), unit);
+}
+
+/* ", 3334 GB/s (68 % of the theoretical 4.917 TB/s)", or GFLOP/s if that roof is nearer. */
+static void print_rate(FILE *stream, const struct study *study, const struct result *winner,
+                       const struct roofs *roofs)
+{
+    char number[REPORT_NUMBER_BYTES];
+    if (winner->operations > 0 && report_few_operations(study))
+        fprintf(stream, ", %s&nbsp;ns per operation",
+                report_number(winner->time.median_ns / winner->operations, number));
+    if (winner->bytes <= 0)
+        return;
+    double bytes = winner->bytes / winner->time.median_ns;
+    double operations = winner->operations / winner->time.median_ns;
+    double share = html_roof_share(study, roofs);
+    if (roofs->operations_per_ns > 0 && share == operations / roofs->operations_per_ns) {
+        fprintf(stream, ", %s GFLOP/s", report_number(operations, number));
+        print_share(stream, operations, roofs->operations_per_ns, roofs->operations_measured,
+                    "TFLOP/s");
+        return;
+    }
+    fprintf(stream, ", %s GB/s", report_number(bytes, number));
+    if (roofs->bytes_per_ns > 0)
+        print_share(stream, bytes, roofs->bytes_per_ns, roofs->bytes_measured, "TB/s");
+}
+
+static void print_roof(FILE *stream, double roof, const char *unit, bool was_measured,
+                       const char *kernel)
+{
+    char number[REPORT_NUMBER_BYTES];
+    fprintf(stream, "%s %s, ", report_number(roof / 1000, number), unit);
+    if (was_measured)
+        fprintf(stream, "measured by <code>%s</code>", kernel);
+    else
+        fputs("theoretical", stream);
+}
+
+void html_roofs(FILE *stream, const struct study *study, const struct roofs *roofs)
+{
+    if (study->environment.static_mode || roofs->bytes_per_ns <= 0 || roofs->operations_per_ns <= 0)
+        return;
+    fputs("<p class=\"muted\">Roofs: ", stream);
+    print_roof(stream, roofs->bytes_per_ns, "TB/s", roofs->bytes_measured, "roof_copy");
+    fputs("; ", stream);
+    print_roof(stream, roofs->operations_per_ns, "TFLOP/s in float32", roofs->operations_measured,
+               "roof_fma");
+    if (!roofs->bytes_measured || !roofs->operations_measured)
+        fputs(". <code>autotune --config configs/roofs.ini</code> measures them", stream);
+    fputs(".</p>\n", stream);
+}
+
+static void print_ties(FILE *stream, const struct study *study)
+{
+    size_t tied = 0;
+    for (size_t i = 0; i < study->result_count; i++)
+        tied += study->results[i].tied && i != study->winner;
+    if (tied > 0)
+        fprintf(stream,
+                "; %zu other variant%s with it (the tie is broken by fewer registers, then by "
+                "fewer threads per block)",
+                tied, tied > 1 ? "s tie" : " ties");
+}
+
+/* The parameters that distinguish a variant, as code. */
+static void print_distinction(FILE *stream, const struct study *study, const struct result *result)
+{
+    bool *varying = report_varying(study);
+    char *text = report_distinction(study, varying, result);
+    fputs("<code>", stream);
+    html_text(stream, text);
+    fputs("</code>", stream);
+    free(text);
+    free(varying);
+}
+
+static void print_sentence(FILE *stream, const struct study *study, const struct result *winner,
+                           const struct roofs *roofs)
+{
+    char time[REPORT_NUMBER_BYTES], low[REPORT_NUMBER_BYTES], high[REPORT_NUMBER_BYTES];
+    fputs("On the ", stream);
+    html_text(stream, study->environment.gpu.name);
+    fputs(", ", stream);
+    html_text(stream, study->kernel);
+    if (study->result_count > 1) {
+        fputs(" is fastest with ", stream);
+        print_distinction(stream, study, winner);
+        fputc(':', stream);
+    } else {
+        fputs(" takes", stream);
+    }
+    fprintf(stream, " <strong>%s&nbsp;µs</strong> (95&nbsp;%% interval %s to %s, %zu samples)",
+            report_time(winner->time.median_ns, time), report_time(winner->time.low_ns, low),
+            report_time(winner->time.high_ns, high), winner->time.count);
+    print_rate(stream, study, winner, roofs);
+    print_ties(stream, study);
+    fputc('.', stream);
+}
+
+/* The best of another tool's variants, which is no winner. */
+static void print_best(FILE *stream, const struct study *study)
+{
+    char number[REPORT_NUMBER_BYTES];
+    size_t best = study_best(study);
+    fputs("Measured by ", stream);
+    html_text(stream, study->environment.tool);
+    fputs(", not by autotune.", stream);
+    if (best == study->result_count)
+        return;
+    fputs(" Its best variant is ", stream);
+    print_distinction(stream, study, &study->results[best]);
+    fprintf(stream, ", %s&nbsp;µs.", report_time(study->results[best].time.median_ns, number));
+}
+
+void html_winner(FILE *stream, const struct study *study, const struct roofs *roofs)
+{
+    const struct result *winner = winner_of(study);
+    fputs("<p class=\"winner\">", stream);
+    if (study->environment.static_mode) {
+        fputs("Compiled for ", stream);
+        html_text(stream, study->environment.gpu.arch);
+        fputs(" with the limits of the ", stream);
+        html_text(stream, study->environment.gpu.name);
+        fputs(". Nothing was run, so there are no times.", stream);
+    } else if (study->environment.tool[0] != '\0') {
+        print_best(stream, study);
+    } else if (winner != NULL) {
+        print_sentence(stream, study, winner, roofs);
+    } else {
+        fputs(study->complete ? "No winner: no variant was measured." : "No winner yet.", stream);
+    }
+    if (!study->complete && study->refusal != NULL) {
+        fputs(" This problem was left out: ", stream);
+        html_text(stream, study->refusal);
+    } else if (!study->complete) {
+        fputs(" This run is incomplete; run the same command again to continue it.", stream);
+    }
+    fputs("</p>\n", stream);
+}
+
+static void overview_subject(FILE *stream, const struct study *study, size_t index,
+                             bool same_kernel, bool same_gpu)
+{
+    fprintf(stream, "<tr><td class=\"l\"><a href=\"#s%zu\">", index);
+    if (!same_kernel) {
+        html_text(stream, study->kernel);
+        fputs("</a></td><td class=\"l\">", stream);
+    }
+    html_problem(stream, &study->problem);
+    if (strcmp(study->cache, "warm") == 0)
+        fputs(", warm cache", stream);
+    if (study->environment.tool[0] != '\0') {
+        fputs(", by ", stream);
+        html_text(stream, study->environment.tool);
+    }
+    fputs(same_kernel ? "</a></td>" : "</td>", stream);
+    if (same_gpu)
+        return;
+    fputs(study->environment.static_mode ? "<td class=\"l\">static " : "<td class=\"l\">", stream);
+    html_text(stream, study->environment.static_mode ? study->environment.gpu.arch
+                                                     : study->environment.gpu.name);
+    fputs("</td>", stream);
+}
+
+static void overview_result(FILE *stream, const struct study *study, const struct roofs *roofs,
+                            bool rates)
+{
+    const struct result *winner = winner_of(study);
+    char number[REPORT_NUMBER_BYTES];
+    double share = html_roof_share(study, roofs);
+    fputs("<td class=\"l wrap\">", stream);
+    if (winner != NULL)
+        print_distinction(stream, study, winner);
+    fprintf(stream, "</td><td>%s</td>",
+            winner != NULL ? report_time(winner->time.median_ns, number) : "");
+    if (rates && winner != NULL && winner->bytes > 0)
+        fprintf(stream, "<td>%s</td><td>%.0f&nbsp;%%</td>",
+                report_number(winner->bytes / winner->time.median_ns, number), 100 * share);
+    else if (rates)
+        fputs("<td></td><td></td>", stream);
+    fprintf(stream, "<td>%zu</td></tr>\n", study->result_count);
+}
+
+void html_overview(FILE *stream, const struct study *studies, const struct roofs *roofs,
+                   size_t count, bool same_kernel, bool same_gpu)
+{
+    bool rates = false;
+    for (size_t i = 0; i < count; i++) {
+        const struct result *winner = winner_of(&studies[i]);
+        rates = rates || (winner != NULL && winner->bytes > 0);
+    }
+    fprintf(stream,
+            "<div class=\"scroll\"><table class=\"sortable\"><thead><tr>%s"
+            "<th class=\"l\">problem</th>%s<th class=\"l\">fastest</th><th>time, µs</th>"
+            "%s<th>variants</th></tr></thead><tbody>\n",
+            same_kernel ? "" : "<th class=\"l\">kernel</th>",
+            same_gpu ? "" : "<th class=\"l\">GPU</th>",
+            rates ? "<th>GB/s</th><th>share of roof</th>" : "");
+    for (size_t i = 0; i < count; i++) {
+        overview_subject(stream, &studies[i], i, same_kernel, same_gpu);
+        overview_result(stream, &studies[i], &roofs[i], rates);
+    }
+    fputs("</tbody></table></div>\n", stream);
+}
+
+/* --- the page --- */
 
 /* The studies of a page, and what was calculated for each. */
 struct page {

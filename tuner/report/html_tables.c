@@ -1,9 +1,8 @@
-#include "report/html_parts.h"
+#include "report/html.h"
 
 #include "base/alloc.h"
-#include "record/occupancy.h"
-#include "report/html_text.h"
-#include "report/report_headroom.h"
+#include "report/analysis.h"
+#include "report/columns.h"
 #include "report/report_text.h"
 
 #include <inttypes.h>
@@ -44,9 +43,23 @@ static void cell(FILE *stream, const char *text)
     html_text(stream, text);
 }
 
-static void cell_integer(FILE *stream, int64_t integer)
+static void column_head(FILE *stream, enum column column)
 {
-    fprintf(stream, "<td>%" PRId64, integer);
+    head(stream, column_rules[column].page, column_rules[column].kind == COLUMN_TEXT);
+}
+
+static void column_cell(FILE *stream, enum column column, const struct study *study,
+                        const struct result *result)
+{
+    char low[COLUMN_TEXT_BYTES];
+    char high[COLUMN_TEXT_BYTES];
+    const char *text = column_text(column, study, result, low);
+    fputs(column == COLUMN_reason ? "<td class=wrap>" : "<td>", stream);
+    if (column == COLUMN_interval && text != NULL) /* may be broken into two lines */
+        fprintf(stream, "%s – %s", column_text(COLUMN_low, study, result, low),
+                column_text(COLUMN_high, study, result, high));
+    else
+        html_text(stream, text);
 }
 
 /* --- importance --- */
@@ -132,21 +145,21 @@ static int compare_resources(const void *left, const void *right, void *context)
     return 0;
 }
 
+static const enum column headroom_columns[] = {COLUMN_block_threads, COLUMN_registers,
+                                               COLUMN_shared_bytes,  COLUMN_blocks_per_sm,
+                                               COLUMN_occupancy,     COLUMN_limiter};
+enum { HEADROOM_COLUMNS = sizeof headroom_columns / sizeof *headroom_columns };
+
 static void headroom_row(FILE *stream, const struct study *study, size_t index, size_t variants)
 {
-    const struct kernel_stats *stats = &study->results[index].stats;
+    const struct result *result = &study->results[index];
     struct headroom headroom;
-    char limiters[OCCUPANCY_LIMITER_BYTES];
     char steps[HEADROOM_TEXT_BYTES];
-    headroom_find(&study->environment.gpu, stats, &headroom);
+    headroom_find(&study->environment.gpu, &result->stats, &headroom);
     (void)headroom_text(&headroom, steps);
     fprintf(stream, "<tr><td>%zu", variants);
-    cell_integer(stream, stats->block_threads);
-    cell_integer(stream, stats->registers);
-    cell_integer(stream, shared_bytes(stats));
-    cell_integer(stream, stats->blocks_per_sm);
-    fprintf(stream, "<td>%.0f", 100 * stats->occupancy);
-    cell(stream, occupancy_limiter_text(stats->limiters, limiters));
+    for (size_t i = 0; i < HEADROOM_COLUMNS; i++)
+        column_cell(stream, headroom_columns[i], study, result);
     cell(stream, steps[0] != '\0' ? steps : "no single change");
     fputc('\n', stream);
 }
@@ -170,8 +183,6 @@ static size_t *collect_partial(const struct study *study, size_t *count, size_t 
 
 void html_headroom(FILE *stream, const struct study *study)
 {
-    static const char *const heads[] = {"variants",  "threads per block", "registers",
-                                        "shared, B", "blocks/SM",         "occupancy, %"};
     size_t count, full;
     size_t *order = collect_partial(study, &count, &full);
     char explanation[256];
@@ -181,9 +192,9 @@ void html_headroom(FILE *stream, const struct study *study)
                    full, full == 1 ? " has" : "s have");
     if (count > 0) {
         text_table_begin(stream, "Occupancy and its limits", explanation);
-        for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-            head(stream, heads[i], false);
-        head(stream, "limited by", true);
+        head(stream, "variants", false);
+        for (size_t i = 0; i < HEADROOM_COLUMNS; i++)
+            column_head(stream, headroom_columns[i]);
         head(stream, "more occupancy with", true);
         text_table_body(stream);
         for (size_t begin = 0, end; begin < count; begin = end) {
@@ -229,157 +240,60 @@ void html_failures(FILE *stream, const struct study *study)
 
 /* --- all variants --- */
 
-/* The columns that a study needs. */
-struct columns {
-    const bool *varying;
-    bool times;
-    bool bytes;
-    bool operations;
-    bool few_operations;
-    bool spills;
-    bool failures;
-};
-
-static struct columns columns_of(const struct study *study, const bool *varying)
+static void parameter_cells(FILE *stream, const struct study *study, const bool *varying,
+                            const struct result *result)
 {
-    struct columns columns = {.varying = varying,
-                              .times = !study->environment.static_mode,
-                              .few_operations = report_few_operations(study)};
-    for (size_t i = 0; i < study->result_count; i++) {
-        const struct result *result = &study->results[i];
-        columns.bytes = columns.bytes || (columns.times && result->bytes > 0);
-        columns.operations = columns.operations || (columns.times && result->operations > 0);
-        columns.spills = columns.spills || result->stats.spill_bytes > 0;
-        columns.failures = columns.failures || (result->outcome != OUTCOME_MEASURED &&
-                                                result->outcome != OUTCOME_COMPILED);
-    }
-    return columns;
-}
-
-static void variant_heads(FILE *stream, const struct study *study, const struct columns *columns)
-{
-    const struct bindings *parameters = report_parameters(study);
-    head(stream, "", true);
-    if (columns->times) {
-        head(stream, "time, µs", false);
-        head(stream, "95 % interval", false);
-        head(stream, "noise, %", false);
-    }
-    if (columns->bytes)
-        head(stream, "GB/s", false);
-    if (columns->operations)
-        head(stream, columns->few_operations ? "ns/operation" : "GFLOP/s", false);
-    for (size_t i = 0; i < parameters->count; i++)
-        if (columns->varying[i])
-            head(stream, parameters->items[i].name, parameters->items[i].value.kind == VALUE_WORD);
-    head(stream, "registers", false);
-    if (columns->spills)
-        head(stream, "spills, B", false);
-    head(stream, "shared, B", false);
-    head(stream, "blocks/SM", false);
-    head(stream, "occupancy, %", false);
-    head(stream, "limited by", true);
-    if (columns->failures) {
-        head(stream, "outcome", true);
-        head(stream, "reason", true);
-    }
-}
-
-static void cell_rate(FILE *stream, double work, const struct summary *time)
-{
-    char number[REPORT_NUMBER_BYTES];
-    bool known = work > 0 && time->median_ns > 0;
-    cell(stream, known ? report_number(work / time->median_ns, number) : "");
-}
-
-static void cells_times(FILE *stream, const struct columns *columns, const struct result *result)
-{
-    const struct summary *time = &result->time;
-    char text[REPORT_NUMBER_BYTES], low[REPORT_NUMBER_BYTES], high[REPORT_NUMBER_BYTES];
-    if (columns->times && time->count == 0) {
-        fputs("<td><td><td>", stream);
-    } else if (columns->times) {
-        cell(stream, report_time(time->median_ns, text));
-        if (time->count > 1) {
-            fprintf(stream, "<td>%s – %s", report_time(time->low_ns, low),
-                    report_time(time->high_ns, high));
-            cell(stream, report_fixed(100 * time->relative_iqr, 1, text));
-        } else { /* one sample has no interval */
-            fputs("<td><td>", stream);
-        }
-    }
-    if (columns->bytes)
-        cell_rate(stream, result->bytes, time);
-    if (columns->operations && columns->few_operations)
-        cell(stream,
-             time->count > 0 ? report_number(time->median_ns / result->operations, text) : "");
-    else if (columns->operations)
-        cell_rate(stream, result->operations, time);
-}
-
-static void cells_stats(FILE *stream, const struct columns *columns,
-                        const struct kernel_stats *stats)
-{
-    char limiters[OCCUPANCY_LIMITER_BYTES];
-    if (!stats->known) {
-        for (int i = 0; i < (columns->spills ? 6 : 5); i++)
-            fputs("<td>", stream);
-        return;
-    }
-    cell_integer(stream, stats->registers);
-    if (columns->spills)
-        cell_integer(stream, stats->spill_bytes);
-    cell_integer(stream, shared_bytes(stats));
-    cell_integer(stream, stats->blocks_per_sm);
-    fprintf(stream, "<td>%.0f", 100 * stats->occupancy);
-    cell(stream, occupancy_limiter_text(stats->limiters, limiters));
-}
-
-static void variant_row(FILE *stream, const struct study *study, const struct columns *columns,
-                        size_t index)
-{
-    const struct result *result = &study->results[index];
     const struct bindings *names = report_parameters(study);
-    bool winner = study->has_winner && study->winner == index;
-    fprintf(stream, "<tr%s><td>%s",
-            winner         ? " class=\"winner-row\""
-            : result->tied ? " class=\"tie-row\""
-                           : "",
-            winner         ? "winner"
-            : result->tied ? "tied"
-                           : "");
-    cells_times(stream, columns, result);
     for (size_t i = 0; i < names->count; i++) {
         const struct value *value = bindings_find(&result->parameters, names->items[i].name);
-        char text[VALUE_TEXT_BYTES] = "";
-        if (!columns->varying[i])
-            continue;
-        if (value != NULL)
-            (void)value_text(*value, text);
-        cell(stream, text);
+        char text[VALUE_TEXT_BYTES];
+        if (varying[i])
+            cell(stream, value != NULL ? value_text(*value, text) : NULL);
     }
-    cells_stats(stream, columns, &result->stats);
-    if (columns->failures) {
-        cell(stream, outcome_name(result->outcome));
-        fputs("<td class=wrap>", stream);
-        html_text(stream, result->reason);
-    }
-    fputc('\n', stream);
 }
 
 void html_variants(FILE *stream, const struct study *study)
 {
+    static const enum column columns[] = {
+        COLUMN_mark,      COLUMN_median,      COLUMN_interval,         COLUMN_noise,
+        COLUMN_gb_per_s,  COLUMN_gflop_per_s, COLUMN_ns_per_operation, COLUMN_PARAMETERS,
+        COLUMN_registers, COLUMN_spill_bytes, COLUMN_shared_bytes,     COLUMN_blocks_per_sm,
+        COLUMN_occupancy, COLUMN_limiter,     COLUMN_outcome,          COLUMN_reason,
+    };
+    enum column chosen[COLUMN_COUNT];
+    const struct bindings *parameters = report_parameters(study);
     if (study->result_count == 0)
         return;
     bool *varying = report_varying(study);
-    struct columns columns = columns_of(study, varying);
     size_t *ranking = alloc_zeroed(study->result_count, sizeof *ranking);
     study_rank(study, ranking);
+    size_t count = columns_choose(study, ranking, study->result_count, columns,
+                                  sizeof columns / sizeof *columns, chosen);
     text_table_begin(stream, "All variants", "");
-    variant_heads(stream, study, &columns);
+    for (size_t i = 0; i < count; i++) {
+        if (chosen[i] != COLUMN_PARAMETERS)
+            column_head(stream, chosen[i]);
+        for (size_t j = 0; j < parameters->count && chosen[i] == COLUMN_PARAMETERS; j++)
+            if (varying[j])
+                head(stream, parameters->items[j].name,
+                     parameters->items[j].value.kind == VALUE_WORD);
+    }
     text_table_body(stream);
-    for (size_t i = 0; i < study->result_count; i++)
-        variant_row(stream, study, &columns, ranking[i]);
+    for (size_t i = 0; i < study->result_count; i++) {
+        const struct result *result = &study->results[ranking[i]];
+        bool winner = study->has_winner && study->winner == ranking[i];
+        fprintf(stream, "<tr%s>",
+                winner         ? " class=\"winner-row\""
+                : result->tied ? " class=\"tie-row\""
+                               : "");
+        for (size_t j = 0; j < count; j++) {
+            if (chosen[j] == COLUMN_PARAMETERS)
+                parameter_cells(stream, study, varying, result);
+            else
+                column_cell(stream, chosen[j], study, result);
+        }
+        fputc('\n', stream);
+    }
     text_table_end(stream);
     free(ranking);
     free(varying);

@@ -1,4 +1,4 @@
-#include "report/plot_axis.h"
+#include "report/plot.h"
 
 #include <inttypes.h>
 #include <stdint.h>

@@ -1,14 +1,14 @@
 #include "report/report_formats.h"
 
 #include "base/json_text.h"
-#include "record/occupancy.h"
 #include "record/study_estimate.h"
-#include "report/improvements.h"
+#include "report/columns.h"
 #include "report/report_text.h"
 
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static json_t *real_json(double real)
 {
@@ -31,37 +31,49 @@ static json_t *limiters_json(unsigned limiters)
     return names;
 }
 
-static json_t *stats_json(const struct kernel_stats *stats)
+static json_t *value_json(enum column column, const struct study *study,
+                          const struct result *result)
 {
-    if (!stats->known)
+    struct column_value value;
+    if (!column_value(column, study, result, &value))
+        return json_null();
+    switch (column_rules[column].kind) {
+    case COLUMN_INTEGER:
+        return json_integer(value.integer);
+    case COLUMN_FLAG:
+        return json_boolean(value.integer);
+    case COLUMN_TEXT:
+        return json_text(value.text);
+    default:
+        return real_json(value.real);
+    }
+}
+
+/* The columns of one of the variant's objects. */
+static void set_columns(json_t *object, const char *name, const struct study *study,
+                        const struct result *result)
+{
+    for (int i = 0; i < COLUMN_COUNT; i++)
+        if (column_rules[i].json != NULL && strcmp(column_rules[i].object, name) == 0)
+            set(object, column_rules[i].json, value_json((enum column)i, study, result));
+}
+
+static json_t *figures_json(const struct study *study, const struct result *result)
+{
+    if (!result->stats.known)
         return json_null();
     json_t *object = json_object();
-    set(object, "registers", json_integer(stats->registers));
-    set(object, "spill_bytes", json_integer(stats->spill_bytes));
-    set(object, "stack_bytes", json_integer(stats->stack_bytes));
-    set(object, "static_shared_bytes", json_integer(stats->static_shared_bytes));
-    set(object, "dynamic_shared_bytes", json_integer(stats->dynamic_shared_bytes));
-    set(object, "block_threads", json_integer(stats->block_threads));
-    set(object, "grid_blocks",
-        stats->grid_blocks > 0 ? json_integer(stats->grid_blocks) : json_null());
-    set(object, "blocks_per_sm", json_integer(stats->blocks_per_sm));
-    set(object, "occupancy", real_json(stats->occupancy));
-    set(object, "limiters", limiters_json(stats->limiters));
+    set_columns(object, "figures", study, result);
+    set(object, "limiters", limiters_json(result->stats.limiters));
     return object;
 }
 
-static json_t *time_json(const struct summary *time)
+static json_t *time_json(const struct study *study, const struct result *result)
 {
-    if (time->count == 0)
+    if (result->time.count == 0)
         return json_null();
     json_t *object = json_object();
-    set(object, "samples", json_integer((json_int_t)time->count));
-    set(object, "median_ns", real_json(time->median_ns));
-    bool one = time->count == 1; /* which has no interval */
-    set(object, "low_ns", one ? json_null() : real_json(time->low_ns));
-    set(object, "high_ns", one ? json_null() : real_json(time->high_ns));
-    set(object, "minimum_ns", real_json(time->minimum_ns));
-    set(object, "relative_iqr", one ? json_null() : real_json(time->relative_iqr));
+    set_columns(object, "time", study, result);
     return object;
 }
 
@@ -76,18 +88,10 @@ static json_t *result_json(const struct study *study, const struct result *resul
 {
     json_t *object = json_object();
     set(object, "parameters", bindings_to_json(&result->parameters));
-    set(object, "outcome", json_string(outcome_name(result->outcome)));
-    set(object, "reason", json_text(result->reason));
+    set_columns(object, "", study, result);
     set(object, "twin", twin_json(study, result));
-    set(object, "figures", stats_json(&result->stats));
-    set(object, "time", time_json(&result->time));
-    set(object, "gpu", result->gpu[0] != '\0' ? json_text(result->gpu) : json_null());
-    set(object, "runs", result->runs > 0 ? json_integer(result->runs) : json_null());
-    set(object, "bytes", real_json(result->bytes));
-    set(object, "operations", real_json(result->operations));
-    set(object, "finalist", json_boolean(result->finalist));
-    set(object, "tied", json_boolean(result->tied));
-    set(object, "seen_s", result->seen_s > 0 ? real_json(result->seen_s) : json_null());
+    set(object, "figures", figures_json(study, result));
+    set(object, "time", time_json(study, result));
     json_t *samples = json_array();
     for (size_t i = 0; i < result->sample_count; i++)
         (void)json_array_append_new(samples, real_json(result->samples_ns[i]));

@@ -1,15 +1,217 @@
-#include "report/report_formats.h"
-
 #include "base/alloc.h"
 #include "base/text_table.h"
 #include "record/occupancy.h"
-#include "report/improvements.h"
+#include "report/analysis.h"
+#include "report/columns.h"
+#include "report/report_formats.h"
 #include "report/report_text.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- heading --- */
+
+/* The conditions that NVML saw while the samples were taken. */
+static void print_conditions(FILE *stream, const struct gpu_conditions *conditions)
+{
+    if (!conditions->known)
+        return;
+    fprintf(stream, "SM clock %.0f MHz, ", conditions->sm_clock_mhz);
+    if (conditions->dropped_samples == 0 && conditions->throttled_samples == 0)
+        fputs("no throttling seen, ", stream);
+    if (conditions->dropped_samples > 0)
+        fprintf(stream, "%" PRIu64 " samples dropped under throttling, ",
+                conditions->dropped_samples);
+    if (conditions->throttled_samples > 0)
+        fprintf(stream, "%" PRIu64 " kept because throttling persisted, ",
+                conditions->throttled_samples);
+    if (conditions->other_processes == 0)
+        fputs("no other process on the GPU\n", stream);
+    else
+        fprintf(stream, "%d OTHER PROCESS%s on the GPU\n", conditions->other_processes,
+                conditions->other_processes > 1 ? "ES" : "");
+}
+
+/* Each of several GPUs; those after the first as they compare with it. */
+static void print_gpus(FILE *stream, const struct study *study)
+{
+    if (study->gpu_count > 1)
+        fprintf(stream, "screened on %zu GPUs; finals on %s\n", study->gpu_count,
+                study->gpus[0].uuid);
+    for (size_t i = 1; i < study->gpu_count; i++) {
+        fprintf(stream, "  %s: ", study->gpus[i].uuid);
+        report_gpu(stream, &study->gpus[i]);
+        fputc('\n', stream);
+    }
+}
+
+/* If times are of batches: their size, the exceptions, and the time of an empty kernel. */
+static void print_batches(FILE *stream, const struct study *study)
+{
+    char buffer[REPORT_NUMBER_BYTES];
+    int runs;
+    size_t single;
+    if (study_batched(study, &runs, &single) == 0)
+        return;
+    fprintf(stream, "times are of batches of %d runs", runs);
+    if (single > 0)
+        fprintf(stream, ", except for %zu variant%s measured in single runs", single,
+                single > 1 ? "s" : "");
+    fprintf(stream, "; in a batch an empty kernel takes %s us\n",
+            report_time(study->empty_batch_ns, buffer));
+}
+
+/* The problems of a group, in lines no longer than the terminal. */
+static void print_problems(FILE *stream, const struct study *const *group, size_t count)
+{
+    int column = fprintf(stream, "the same for %zu problems:", count);
+    for (size_t i = 0; i < count; i++) {
+        char *problem = bindings_text(&group[i]->problem);
+        int width = (int)strlen(problem) + 2;
+        if (column + width > REPORT_TERMINAL_WIDTH)
+            column = fprintf(stream, "\n ") - 1;
+        column += fprintf(stream, " %s%s", problem, i + 1 < count ? "," : "\n");
+        free(problem);
+    }
+}
+
+/* The kernel, and its problem unless there are several. */
+static void print_subject(FILE *stream, const struct study *study, bool alone)
+{
+    char *problem = bindings_text(&study->problem);
+    fputs(study->kernel, stream);
+    if (alone && problem[0] != '\0')
+        fprintf(stream, " %s", problem);
+    if (!study->environment.static_mode)
+        fprintf(stream, " on %s", study->environment.gpu.name);
+    if (study->description != NULL && study->description[0] != '\0')
+        fprintf(stream, ": %s", study->description);
+    fputc('\n', stream);
+    free(problem);
+}
+
+/* When the last of the group began. */
+static const char *latest(const struct study *const *group, size_t count)
+{
+    const char *date = group[0]->environment.date;
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(group[i]->environment.date, date) > 0)
+            date = group[i]->environment.date;
+    return date;
+}
+
+/* What is known of a study of another tool. */
+static void print_tool(FILE *stream, const struct environment *environment)
+{
+    fprintf(stream, "measured by %s, not by autotune; imported%s%s%s%s\n", environment->tool,
+            environment->date[0] != '\0' ? ", " : "", environment->date,
+            environment->command != NULL ? ", " : "",
+            environment->command != NULL ? environment->command : "");
+}
+
+static void print_heading(FILE *stream, const struct study *const *group, size_t count)
+{
+    const struct study *study = group[0];
+    const struct environment *environment = &study->environment;
+    const struct gpu *gpu = &environment->gpu;
+    char buffer[REPORT_NUMBER_BYTES];
+    bool has_empty = study->empty_kernel_ns > 0; /* not of a run that was interrupted before */
+    print_subject(stream, study, count == 1);
+    if (count > 1)
+        print_problems(stream, group, count);
+    if (environment->static_mode)
+        fprintf(stream,
+                "static mode: compiled for %s but not run, limits of %s\n"
+                "NVRTC %s, autotune %s, %s\n",
+                gpu->arch, gpu->name, environment->nvrtc, environment->autotune,
+                latest(group, count));
+    else if (environment->tool[0] != '\0')
+        print_tool(stream, environment);
+    else
+        fprintf(stream, "%s, %" PRId64 " SMs, driver %s, NVRTC %s, autotune %s, %s L2, %s%s%s%s\n",
+                gpu->arch, gpu->attributes[GPU_sm_count], gpu->driver, environment->nvrtc,
+                environment->autotune, study->cache, has_empty ? "empty kernel " : "",
+                has_empty ? report_time(study->empty_kernel_ns, buffer) : "",
+                has_empty ? " us, " : "", environment->date);
+    print_batches(stream, study);
+    print_conditions(stream, &study->conditions);
+    print_gpus(stream, study);
+    if (study->one_data_set)
+        fputs("verified on one data set: no fill is random, or an expected result is a file\n",
+              stream);
+}
+
+/* --- studies with the same figures --- */
+
+static bool same_text(const char *a, const char *b)
+{
+    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
+}
+
+static bool same_head(const struct study *a, const struct study *b)
+{
+    const struct environment *first = &a->environment;
+    const struct environment *second = &b->environment;
+    return first->static_mode && second->static_mode && same_text(a->kernel, b->kernel) &&
+           same_text(a->template_hash, b->template_hash) &&
+           same_text(a->description, b->description) &&
+           same_text(first->gpu.arch, second->gpu.arch) &&
+           same_text(first->gpu.name, second->gpu.name) && same_text(first->nvrtc, second->nvrtc) &&
+           same_text(first->autotune, second->autotune) && a->complete == b->complete &&
+           same_text(a->refusal, b->refusal) && a->points == b->points &&
+           a->rejected == b->rejected && a->result_count == b->result_count &&
+           a->rejection_count == b->rejection_count;
+}
+
+static bool same_rejections(const struct study *a, const struct study *b)
+{
+    for (size_t i = 0; i < a->rejection_count; i++)
+        if (a->rejections[i].points != b->rejections[i].points ||
+            !same_text(a->rejections[i].constraint, b->rejections[i].constraint))
+            return false;
+    return true;
+}
+
+/* All but the grid, which no table shows. */
+static bool same_stats(const struct kernel_stats *a, const struct kernel_stats *b)
+{
+    return a->known == b->known && a->registers == b->registers &&
+           a->spill_bytes == b->spill_bytes && a->stack_bytes == b->stack_bytes &&
+           a->static_shared_bytes == b->static_shared_bytes &&
+           a->dynamic_shared_bytes == b->dynamic_shared_bytes &&
+           a->block_threads == b->block_threads && a->blocks_per_sm == b->blocks_per_sm &&
+           a->occupancy == b->occupancy && a->limiters == b->limiters;
+}
+
+static bool same_result(const struct result *a, const struct result *b)
+{
+    return a->outcome == b->outcome && same_text(a->reason, b->reason) &&
+           same_stats(&a->stats, &b->stats) && bindings_equal(&a->parameters, &b->parameters);
+}
+
+/* In order of rank, since the record may have the variants in another order. */
+static bool same_results(const struct study *a, const struct study *b)
+{
+    size_t *first = alloc_zeroed(a->result_count, sizeof *first);
+    size_t *second = alloc_zeroed(b->result_count, sizeof *second);
+    bool same = true;
+    study_rank(a, first);
+    study_rank(b, second);
+    for (size_t i = 0; i < a->result_count && same; i++)
+        same = same_result(&a->results[first[i]], &b->results[second[i]]);
+    free(first);
+    free(second);
+    return same;
+}
+
+static bool same_figures(const struct study *a, const struct study *b)
+{
+    return same_head(a, b) && same_rejections(a, b) && same_results(a, b);
+}
+
+/* --- rows --- */
 
 enum {
     DEFAULT_ROWS = 10,
@@ -24,39 +226,28 @@ struct view {
     size_t ranked;   /* those that can have a row: measured, or in static mode all of them */
     size_t rows;
     bool *varies; /* by parameter: whether it has a column */
-    bool times;
-    bool bytes;
-    bool operations;
-    bool few_operations; /* show the time per operation rather than the rate */
-    bool noise;
-    bool spills;
-    bool no_spills; /* in any variant, shown or not */
-    bool outcomes;  /* show a column of outcomes, since they differ */
+    enum column columns[COLUMN_COUNT];
+    size_t column_count;
 };
 
 static struct view view_of(const struct study *study, size_t top)
 {
-    struct view view = {
-        .study = study, .times = !study->environment.static_mode, .no_spills = true};
-    view.noise = view.times;
-    view.few_operations = report_few_operations(study);
+    static const enum column columns[] = {
+        COLUMN_mark,        COLUMN_median,       COLUMN_interval,         COLUMN_noise,
+        COLUMN_gb_per_s,    COLUMN_gflop_per_s,  COLUMN_ns_per_operation, COLUMN_registers,
+        COLUMN_spill_bytes, COLUMN_shared_bytes, COLUMN_blocks_per_sm,    COLUMN_occupancy,
+        COLUMN_limiter,     COLUMN_PARAMETERS,   COLUMN_outcome,
+    };
+    struct view view = {.study = study};
     view.ranking = alloc_zeroed(study->result_count, sizeof *view.ranking);
     study_rank(study, view.ranking);
-    view.ranked = view.times ? study_count(study, OUTCOME_MEASURED) : study->result_count;
+    view.ranked =
+        study->environment.static_mode ? study->result_count : study_count(study, OUTCOME_MEASURED);
     size_t wanted = top > 0 ? top : DEFAULT_ROWS;
     view.rows = wanted < view.ranked ? wanted : view.ranked;
     view.varies = report_varying(study);
-    for (size_t i = 0; i < study->result_count; i++) {
-        const struct result *result = &study->results[i];
-        view.bytes = view.bytes || (view.times && result->bytes > 0);
-        view.operations = view.operations || (view.times && result->operations > 0);
-        view.no_spills = view.no_spills && result->stats.spill_bytes == 0;
-    }
-    for (size_t i = 0; i < view.rows; i++)
-        view.spills = view.spills || study->results[view.ranking[i]].stats.spill_bytes > 0;
-    for (size_t i = 0; i < view.rows; i++)
-        view.outcomes = view.outcomes || study->results[view.ranking[i]].outcome !=
-                                             study->results[view.ranking[0]].outcome;
+    view.column_count = columns_choose(study, view.ranking, view.rows, columns,
+                                       sizeof columns / sizeof *columns, view.columns);
     return view;
 }
 
@@ -66,122 +257,25 @@ static void view_release(struct view *view)
     free(view->varies);
 }
 
-#define CELL_BYTES REPORT_NUMBER_BYTES
-
-static void cell_integer(struct text_table *table, int64_t integer)
+static void add_column(struct text_table *table, enum column column)
 {
-    char buffer[CELL_BYTES];
-    (void)snprintf(buffer, sizeof buffer, "%" PRId64, integer);
-    text_table_cell(table, buffer);
+    text_table_column(table, column_rules[column].table,
+                      column_rules[column].kind == COLUMN_TEXT ? TABLE_LEFT : TABLE_RIGHT);
 }
 
-/* GB/s and GFLOP/s are work per nanosecond. */
-static void cell_rate(struct text_table *table, double work, const struct summary *time)
+static void add_cell(struct text_table *table, enum column column, const struct study *study,
+                     const struct result *result)
 {
-    char buffer[CELL_BYTES] = "-";
-    if (work > 0 && time->median_ns > 0)
-        (void)report_number(work / time->median_ns, buffer);
-    text_table_cell(table, buffer);
+    char buffer[COLUMN_TEXT_BYTES];
+    const char *text = column_text(column, study, result, buffer);
+    if (column == COLUMN_mark)
+        text = text == NULL ? "" : *text == 'w' ? "*" : "=";
+    text_table_cell(table, text != NULL ? text : "-");
 }
 
-static void cell_latency(struct text_table *table, double operations, const struct summary *time)
+static void add_parameters(struct text_table *table, const struct view *view,
+                           const struct result *result)
 {
-    char buffer[CELL_BYTES] = "-";
-    if (operations > 0)
-        (void)report_number(time->median_ns / operations, buffer);
-    text_table_cell(table, buffer);
-}
-
-static void cell_interval(struct text_table *table, const struct summary *time)
-{
-    char low[CELL_BYTES];
-    char high[CELL_BYTES];
-    char buffer[2 * CELL_BYTES] = "-"; /* one sample has no interval */
-    if (time->count > 1)
-        (void)snprintf(buffer, sizeof buffer, "%s-%s", report_time(time->low_ns, low),
-                       report_time(time->high_ns, high));
-    text_table_cell(table, buffer);
-}
-
-static void cell_percent(struct text_table *table, double fraction, int decimals)
-{
-    char buffer[CELL_BYTES];
-    (void)snprintf(buffer, sizeof buffer, "%.*f", decimals, 100 * fraction);
-    text_table_cell(table, buffer);
-}
-
-static void add_columns(struct text_table *table, const struct view *view)
-{
-    if (view->times) {
-        text_table_column(table, "", TABLE_LEFT); /* the winner's and the ties' marks */
-        text_table_column(table, "time us", TABLE_RIGHT);
-        text_table_column(table, "95 % interval", TABLE_RIGHT);
-    }
-    if (view->noise)
-        text_table_column(table, "noise %", TABLE_RIGHT);
-    if (view->bytes)
-        text_table_column(table, "GB/s", TABLE_RIGHT);
-    if (view->operations)
-        text_table_column(table, view->few_operations ? "ns /op" : "GFLOP/s", TABLE_RIGHT);
-    text_table_column(table, "regs", TABLE_RIGHT);
-    if (view->spills)
-        text_table_column(table, "spill B", TABLE_RIGHT);
-    text_table_column(table, "shared B", TABLE_RIGHT);
-    text_table_column(table, "blocks /SM", TABLE_RIGHT);
-    text_table_column(table, "occ. %", TABLE_RIGHT);
-    text_table_column(table, "limited by", TABLE_LEFT);
-    const struct bindings *parameters = report_parameters(view->study);
-    for (size_t i = 0; i < parameters->count; i++) {
-        bool word = parameters->items[i].value.kind == VALUE_WORD;
-        if (view->varies[i])
-            text_table_column(table, parameters->items[i].name, word ? TABLE_LEFT : TABLE_RIGHT);
-    }
-    if (view->outcomes)
-        text_table_column(table, "outcome", TABLE_LEFT);
-}
-
-static void add_times(struct text_table *table, const struct view *view, size_t index)
-{
-    const struct result *result = &view->study->results[index];
-    char buffer[CELL_BYTES];
-    bool winner = view->study->has_winner && view->study->winner == index;
-    text_table_cell(table, winner ? "*" : result->tied ? "=" : "");
-    text_table_cell(table, report_time(result->time.median_ns, buffer));
-    cell_interval(table, &result->time);
-    if (view->noise)
-        cell_percent(table, result->time.relative_iqr, 1);
-}
-
-static void add_stats(struct text_table *table, const struct view *view,
-                      const struct kernel_stats *stats)
-{
-    if (!stats->known) {
-        for (int i = 0; i < (view->spills ? 6 : 5); i++)
-            text_table_cell(table, "-");
-        return;
-    }
-    char limiter[OCCUPANCY_LIMITER_BYTES];
-    cell_integer(table, stats->registers);
-    if (view->spills)
-        cell_integer(table, stats->spill_bytes);
-    cell_integer(table, stats->static_shared_bytes + stats->dynamic_shared_bytes);
-    cell_integer(table, stats->blocks_per_sm);
-    cell_percent(table, stats->occupancy, 0);
-    text_table_cell(table, occupancy_limiter_text(stats->limiters, limiter));
-}
-
-static void add_row(struct text_table *table, const struct view *view, size_t index)
-{
-    const struct result *result = &view->study->results[index];
-    if (view->times)
-        add_times(table, view, index);
-    if (view->bytes)
-        cell_rate(table, result->bytes, &result->time);
-    if (view->operations && view->few_operations)
-        cell_latency(table, result->operations, &result->time);
-    else if (view->operations)
-        cell_rate(table, result->operations, &result->time);
-    add_stats(table, view, &result->stats);
     const struct bindings *names = report_parameters(view->study);
     for (size_t i = 0; i < names->count; i++) {
         const struct value *value = bindings_find(&result->parameters, names->items[i].name);
@@ -189,17 +283,50 @@ static void add_row(struct text_table *table, const struct view *view, size_t in
         if (view->varies[i])
             text_table_cell(table, value != NULL ? value_text(*value, buffer) : "-");
     }
-    if (view->outcomes)
-        text_table_cell(table, outcome_name(result->outcome));
 }
 
 static struct text_table *build_table(const struct view *view)
 {
     struct text_table *table = text_table_new();
-    add_columns(table, view);
-    for (size_t i = 0; i < view->rows; i++)
-        add_row(table, view, view->ranking[i]);
+    const struct bindings *parameters = report_parameters(view->study);
+    for (size_t i = 0; i < view->column_count; i++) {
+        if (view->columns[i] != COLUMN_PARAMETERS) {
+            add_column(table, view->columns[i]);
+            continue;
+        }
+        for (size_t j = 0; j < parameters->count; j++)
+            if (view->varies[j])
+                text_table_column(table, parameters->items[j].name,
+                                  parameters->items[j].value.kind == VALUE_WORD ? TABLE_LEFT
+                                                                                : TABLE_RIGHT);
+    }
+    for (size_t i = 0; i < view->rows; i++) {
+        const struct result *result = &view->study->results[view->ranking[i]];
+        for (size_t j = 0; j < view->column_count; j++) {
+            if (view->columns[j] == COLUMN_PARAMETERS)
+                add_parameters(table, view, result);
+            else
+                add_cell(table, view->columns[j], view->study, result);
+        }
+    }
     return table;
+}
+
+static bool has_column(const struct view *view, enum column column)
+{
+    for (size_t i = 0; i < view->column_count; i++)
+        if (view->columns[i] == column)
+            return true;
+    return false;
+}
+
+static void drop_column(struct view *view, enum column column)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < view->column_count; i++)
+        if (view->columns[i] != column)
+            view->columns[kept++] = view->columns[i];
+    view->column_count = kept;
 }
 
 /* If the table is too wide for the terminal, drops redundant columns: GFLOP/s if there is GB/s, then
@@ -210,13 +337,11 @@ static void print_rows(FILE *stream, const struct view *view)
     if (view->rows == 0)
         return;
     struct text_table *table = build_table(&narrow);
-    while (text_table_width(table) > REPORT_TERMINAL_WIDTH && (narrow.noise || narrow.operations)) {
-        if (narrow.operations && narrow.bytes)
-            narrow.operations = false;
-        else if (narrow.noise)
-            narrow.noise = false;
-        else
-            break;
+    for (int step = 0; step < 2 && text_table_width(table) > REPORT_TERMINAL_WIDTH; step++) {
+        if (step > 0)
+            drop_column(&narrow, COLUMN_noise);
+        else if (has_column(&narrow, COLUMN_gb_per_s))
+            drop_column(&narrow, COLUMN_gflop_per_s);
         text_table_free(table);
         table = build_table(&narrow);
     }
@@ -225,9 +350,17 @@ static void print_rows(FILE *stream, const struct view *view)
     text_table_free(table);
     if (view->rows < view->ranked)
         fprintf(stream, "%zu of %zu %s; --top %zu shows all\n", view->rows, view->ranked,
-                view->times ? "measured variants, fastest first"
-                            : "variants, highest occupancy first",
+                view->study->environment.static_mode ? "variants, highest occupancy first"
+                                                     : "measured variants, fastest first",
                 view->ranked);
+}
+
+static bool has_spills(const struct study *study)
+{
+    for (size_t i = 0; i < study->result_count; i++)
+        if (study->results[i].stats.spill_bytes > 0)
+            return true;
+    return false;
 }
 
 /* The values that all variants share, which have no column. */
@@ -245,7 +378,7 @@ static void print_constants(FILE *stream, const struct view *view)
                 value_text(parameters->items[i].value, buffer));
         separator = ", ";
     }
-    if (view->no_spills && view->study->environment.tool[0] == '\0') {
+    if (!has_spills(view->study) && view->study->environment.tool[0] == '\0') {
         fprintf(stream, "%sno spills", separator);
         separator = ", ";
     }
@@ -332,7 +465,7 @@ static void print_ties(FILE *stream, const struct view *view)
         const struct result *result = &study->results[view->ranking[i]];
         if (!result->tied || view->ranking[i] == study->winner)
             continue;
-        char buffer[CELL_BYTES];
+        char buffer[REPORT_NUMBER_BYTES];
         char *text = report_distinction(study, view->varies, result);
         fprintf(stream, "tied:   %s, %s us\n", text, report_time(result->time.median_ns, buffer));
         free(text);
@@ -348,7 +481,7 @@ static void print_ties(FILE *stream, const struct view *view)
 static void print_best(FILE *stream, const struct view *view)
 {
     size_t best = study_best(view->study);
-    char buffer[CELL_BYTES];
+    char buffer[REPORT_NUMBER_BYTES];
     if (best == view->study->result_count)
         return;
     const struct result *result = &view->study->results[best];
@@ -371,7 +504,7 @@ static void print_winner(FILE *stream, const struct view *view)
         return;
     }
     const struct result *winner = &study->results[study->winner];
-    char buffer[CELL_BYTES];
+    char buffer[REPORT_NUMBER_BYTES];
     char *text = report_distinction(study, view->varies, winner);
     fprintf(stream, "\nwinner: %s, %s us (median of %zu samples)\n", text,
             report_time(winner->time.median_ns, buffer), winner->time.count);
@@ -379,18 +512,184 @@ static void print_winner(FILE *stream, const struct view *view)
     print_ties(stream, view);
 }
 
+enum {
+    HEADROOM_ROWS = 10,
+    LEVELS_BYTES = 84, /* width left for the values of a parameter */
+};
+
+/* --- headroom --- */
+
+/* Whether a variant ranked higher has the same statistics. */
+static bool is_repeated(const struct study *study, const size_t *ranking, size_t index)
+{
+    const struct kernel_stats *stats = &study->results[ranking[index]].stats;
+    for (size_t i = 0; i < index; i++) {
+        const struct kernel_stats *other = &study->results[ranking[i]].stats;
+        if (other->known && other->registers == stats->registers &&
+            other->block_threads == stats->block_threads &&
+            other->static_shared_bytes + other->dynamic_shared_bytes ==
+                stats->static_shared_bytes + stats->dynamic_shared_bytes &&
+            other->blocks_per_sm == stats->blocks_per_sm)
+            return true;
+    }
+    return false;
+}
+
+static void cell_percent(struct text_table *table, double fraction, int decimals)
+{
+    char buffer[REPORT_NUMBER_BYTES];
+    (void)snprintf(buffer, sizeof buffer, "%.*f", decimals, 100 * fraction);
+    text_table_cell(table, buffer);
+}
+
+static const enum column headroom_columns[] = {COLUMN_block_threads, COLUMN_registers,
+                                               COLUMN_shared_bytes,  COLUMN_blocks_per_sm,
+                                               COLUMN_occupancy,     COLUMN_limiter};
+enum { HEADROOM_COLUMNS = sizeof headroom_columns / sizeof *headroom_columns };
+
+static void print_headroom(FILE *stream, const struct study *study, const size_t *ranking,
+                           size_t count)
+{
+    struct text_table *table = text_table_new();
+    for (size_t i = 0; i < HEADROOM_COLUMNS; i++)
+        add_column(table, headroom_columns[i]);
+    text_table_column(table, "more occupancy with", TABLE_LEFT);
+    size_t rows = 0;
+    size_t more = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct kernel_stats *stats = &study->results[ranking[i]].stats;
+        struct headroom headroom;
+        char steps[HEADROOM_TEXT_BYTES];
+        if (!stats->known || stats->occupancy > 1 - 1e-9 || is_repeated(study, ranking, i))
+            continue;
+        if (rows == HEADROOM_ROWS) {
+            more++;
+            continue;
+        }
+        headroom_find(&study->environment.gpu, stats, &headroom);
+        for (size_t j = 0; j < HEADROOM_COLUMNS; j++)
+            add_cell(table, headroom_columns[j], study, &study->results[ranking[i]]);
+        (void)headroom_text(&headroom, steps);
+        text_table_cell(table, steps[0] != '\0' ? steps : "no single change");
+        rows++;
+    }
+    if (rows > 0) {
+        fputs("\nvariants below 100 % occupancy, and how reducing one resource would raise it:\n",
+              stream);
+        text_table_print(table, REPORT_TERMINAL_WIDTH, stream);
+    }
+    if (more > 0)
+        fprintf(stream, "and %zu more; --format html has them all\n", more);
+    text_table_free(table);
+}
+
+/* --- importance --- */
+
+/* "512 20.13": a value and the best result with it; a new string. */
+static char *level_text(const struct study *study, const struct importance *importance,
+                        const struct parameter_level *level)
+{
+    char value[VALUE_TEXT_BYTES];
+    char number[REPORT_NUMBER_BYTES] = "none";
+    if (level->usable > 0) {
+        double best = importance_number(importance, &study->results[level->best]);
+        if (importance->of_time)
+            (void)report_time(best, number);
+        else
+            (void)snprintf(number, sizeof number, "%.0f", 100 * best);
+    }
+    return alloc_format("%s %s", value_text(level->value, value), number);
+}
+
+/* "128 20.65, 256 20.30, 512*20.29": as many as fit, the best with a star; a new string. */
+static char *levels_text(const struct study *study, const struct importance *importance,
+                         const struct parameter_importance *parameter)
+{
+    size_t best = parameter_best_level(importance, parameter, study);
+    char *text = alloc_string("");
+    for (size_t i = 0; i < parameter->level_count; i++) {
+        char *shorter = text;
+        char *level = level_text(study, importance, &parameter->levels[i]);
+        size_t reserve = i + 1 == parameter->level_count ? 0 : sizeof ", 100 more" - 1;
+        bool fits = strlen(shorter) + 2 + strlen(level) + reserve <= LEVELS_BYTES;
+        if (i == best)
+            *strrchr(level, ' ') = '*';
+        text = fits ? alloc_format("%s%s%s", shorter, i > 0 ? ", " : "", level)
+                    : alloc_format("%s, %zu more", shorter, parameter->level_count - i);
+        free(level);
+        free(shorter);
+        if (!fits)
+            break;
+    }
+    return text;
+}
+
+static void print_ends(FILE *stream, const struct study *study, const struct importance *importance)
+{
+    const char *separator = "best at the end of its range, so try values beyond: ";
+    for (size_t i = 0; i < importance->count; i++) {
+        const struct parameter_importance *parameter = &importance->items[i];
+        char value[VALUE_TEXT_BYTES];
+        bool largest;
+        if (!parameter_best_at_end(importance, parameter, study, &largest))
+            continue;
+        size_t best = parameter_best_level(importance, parameter, study);
+        fprintf(stream, "%s%s=%s (%s)", separator, parameter->name,
+                value_text(parameter->levels[best].value, value), largest ? "largest" : "smallest");
+        separator = ", ";
+    }
+    if (separator[0] == ',')
+        fputc('\n', stream);
+}
+
+static void print_importance(FILE *stream, const struct study *study)
+{
+    struct importance importance;
+    importance_find(study, &importance);
+    if (importance.count > 0 && importance.varies) {
+        struct text_table *table = text_table_new();
+        text_table_column(table, "parameter", TABLE_LEFT);
+        text_table_column(table, "alone %", TABLE_RIGHT);
+        text_table_column(table, "total %", TABLE_RIGHT);
+        text_table_column(table, "near %", TABLE_RIGHT);
+        text_table_column(table, importance.of_time ? "value and best us" : "value and best occ. %",
+                          TABLE_LEFT);
+        for (size_t i = 0; i < importance.count; i++) {
+            char *levels = levels_text(study, &importance, &importance.items[i]);
+            text_table_cell(table, importance.items[i].name);
+            cell_percent(table, importance.items[i].alone, 1);
+            cell_percent(table, importance.items[i].total, 1);
+            cell_percent(table, importance.items[i].near, 1);
+            text_table_cell(table, levels);
+            free(levels);
+        }
+        fprintf(stream,
+                "\nshare of the variance of %s that each parameter explains: alone, with its "
+                "interactions (total),\nand with them among variants within a factor of two of "
+                "the best (near):\n",
+                importance.of_time ? "the time" : "the occupancy");
+        text_table_print(table, REPORT_TERMINAL_WIDTH, stream);
+        print_ends(stream, study, &importance);
+        text_table_free(table);
+    }
+    importance_release(&importance);
+}
+
+/* --- all --- */
+
 static void print_group(FILE *stream, const struct study *const *group, size_t count, size_t top)
 {
     const struct study *study = group[0];
     struct view view = view_of(study, top);
-    report_heading(stream, group, count);
+    print_heading(stream, group, count);
     print_constants(stream, &view);
     print_rows(stream, &view);
     print_counts(stream, study);
     if (!study->environment.static_mode)
         print_winner(stream, &view);
-    report_headroom(stream, study, view.ranking, view.times ? view.rows : view.ranked);
-    report_importance(stream, study);
+    print_headroom(stream, study, view.ranking,
+                   study->environment.static_mode ? view.ranked : view.rows);
+    print_importance(stream, study);
     view_release(&view);
 }
 
@@ -401,7 +700,7 @@ static size_t take_group(const struct study *studies, size_t count, size_t first
 {
     size_t members = 0;
     for (size_t i = first; i < count; i++) {
-        if (printed[i] || (i > first && !report_same_figures(&studies[first], &studies[i])))
+        if (printed[i] || (i > first && !same_figures(&studies[first], &studies[i])))
             continue;
         printed[i] = true;
         group[members++] = &studies[i];

@@ -182,3 +182,75 @@ void report_reasons_free(struct reason *reasons, size_t count)
         free(reasons[i].text);
     free(reasons);
 }
+
+static int compare_seen(const void *left, const void *right)
+{
+    const struct improvement *a = left;
+    const struct improvement *b = right;
+    int order = (a->result->seen_s > b->result->seen_s) - (a->result->seen_s < b->result->seen_s);
+    return order != 0 ? order : (a->result > b->result) - (a->result < b->result);
+}
+
+struct improvement *improvements_of(const struct study *study, size_t *count)
+{
+    struct improvement *all = alloc_zeroed(study->result_count, sizeof *all);
+    size_t seen = 0;
+    *count = 0;
+    for (size_t i = 0; i < study->result_count; i++)
+        if (study->results[i].seen_s > 0)
+            all[seen++].result = &study->results[i];
+    if (seen > 1)
+        qsort(all, seen, sizeof *all, compare_seen);
+    for (size_t i = 0; i < seen; i++) {
+        const struct result *result = all[i].result;
+        if (result->outcome != OUTCOME_MEASURED ||
+            (*count > 0 && result->time.median_ns >= all[*count - 1].result->time.median_ns))
+            continue;
+        all[(*count)++] = (struct improvement){.number = i + 1, .result = result};
+    }
+    return all;
+}
+
+/* "1.2 % slower", "0.4 % faster", "as fast". */
+static void print_ratio(FILE *stream, double ratio)
+{
+    char buffer[REPORT_NUMBER_BYTES];
+    double percent = fabs(ratio - 1) * 100;
+    if (percent < 0.05)
+        fputs("as fast", stream);
+    else
+        fprintf(stream, "%s %% %s", report_fixed(percent, 1, buffer),
+                ratio > 1 ? "slower" : "faster");
+}
+
+static void print_check(FILE *stream, const struct study_gpu *gpu)
+{
+    char buffer[REPORT_NUMBER_BYTES];
+    fputs("; finals checked there: the winner is ", stream);
+    print_ratio(stream, gpu->winner_ratio);
+    if (gpu->winner_loss * 100 < 0.05)
+        fputs(", and is the fastest finalist", stream);
+    else
+        fprintf(stream, ", and %s %% behind the fastest finalist",
+                report_fixed(gpu->winner_loss * 100, 1, buffer));
+}
+
+void report_gpu(FILE *stream, const struct study_gpu *gpu)
+{
+    char buffer[REPORT_NUMBER_BYTES];
+    if (gpu->compared == 0) {
+        fputs("not compared", stream);
+    } else {
+        print_ratio(stream, gpu->ratio);
+        fprintf(stream, " (%zu variant%s compared", gpu->compared, gpu->compared == 1 ? "" : "s");
+        if (gpu->compared > 1)
+            fprintf(stream, ", each within %s %% of that",
+                    report_fixed(gpu->spread * 100, 1, buffer));
+        fputs(")", stream);
+    }
+    if (gpu->winner_ratio > 0)
+        print_check(stream, gpu);
+    if (gpu->failed > 0)
+        fprintf(stream, "; %zu variant%s FAILED THERE that passed elsewhere", gpu->failed,
+                gpu->failed == 1 ? "" : "s");
+}

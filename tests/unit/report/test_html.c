@@ -1,6 +1,5 @@
 #include "report/html.h"
-#include "report/html_parts.h"
-#include "report/svg.h"
+#include "report/plot.h"
 #include "unit/comma_locale.h"
 #include "unit/study_fixture.h"
 

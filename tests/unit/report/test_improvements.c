@@ -1,4 +1,4 @@
-#include "report/improvements.h"
+#include "report/report_text.h"
 
 #include "unit/study_fixture.h"
 

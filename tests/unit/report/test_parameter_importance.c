@@ -1,4 +1,4 @@
-#include "report/parameter_importance.h"
+#include "report/analysis.h"
 #include "unit/study_fixture.h"
 
 #include <setjmp.h>

@@ -1,7 +1,5 @@
-#include "report/html_text.h"
+#include "report/html.h"
 #include "report/plot.h"
-#include "report/plot_axis.h"
-#include "report/plot_marks.h"
 #include "unit/comma_locale.h"
 
 #include <float.h>

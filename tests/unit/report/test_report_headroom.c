@@ -1,4 +1,4 @@
-#include "report/report_headroom.h"
+#include "report/analysis.h"
 
 #include "record/gpu.h"
 #include "record/occupancy.h"

@@ -5,16 +5,15 @@
  * Calling sequence:
  *     struct plot plot = {.stream = charts->stream, .x = …, .y = chart_axis(points, count)};
  *     chart_begin(&plot, title, "caption …", …);
- *     chart_scatter(&plot, points, count);   (and other marks, plot_marks.h)
+ *     chart_scatter(&plot, points, count);   (and other marks, plot.h)
  *     chart_end(&plot);
  */
-#ifndef AUTOTUNE_CHART_H
-#define AUTOTUNE_CHART_H
+#ifndef AUTOTUNE_CHARTS_H
+#define AUTOTUNE_CHARTS_H
 
 #include "record/study.h"
-#include "report/parameter_importance.h"
+#include "report/analysis.h"
 #include "report/plot.h"
-#include "report/report_roofs.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -55,5 +54,22 @@ void chart_scatter(const struct plot *plot, const struct chart_point *points, si
  * of occupancy. */
 double chart_number(const struct importance *importance, const struct result *result);
 const char *chart_number_label(const struct importance *importance);
+
+/* To add a chart: a function in charts.c (time and parameters) or charts_gpu.c (the machine), and its call in
+ * html_charts(), which prints every chart that the study has data for, after a legend; nothing if
+ * there are fewer than two variants to compare. */
+void html_charts(const struct charts *charts);
+
+/* Charts of how a study's variants use the GPU, of charts_gpu.c. Each prints nothing if the study has no data for
+ * it: rates under the limits of memory and arithmetic. */
+void chart_roofline(const struct charts *charts);
+
+/* Time against occupancy, and occupancy against registers. */
+void chart_occupancy(const struct charts *charts);
+void chart_registers(const struct charts *charts);
+
+/* Latency against the size of the grid and of blocks, for kernels that move no bytes, such as
+ * barriers. */
+void chart_latency(const struct charts *charts);
 
 #endif

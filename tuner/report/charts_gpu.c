@@ -1,8 +1,7 @@
-#include "report/html_charts_gpu.h"
-
 #include "base/alloc.h"
 #include "record/occupancy.h"
-#include "report/plot_marks.h"
+#include "report/charts.h"
+#include "report/plot.h"
 #include "report/report_text.h"
 
 #include <inttypes.h>

@@ -19,13 +19,15 @@
  * groups show less than the whole; so total is at least alone, and correlated parameters share what
  * they explain.
  */
-#ifndef AUTOTUNE_PARAMETER_IMPORTANCE_H
-#define AUTOTUNE_PARAMETER_IMPORTANCE_H
+#ifndef AUTOTUNE_ANALYSIS_H
+#define AUTOTUNE_ANALYSIS_H
 
+#include "record/gpu.h"
 #include "record/study.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct parameter_level {
     struct value value; /* borrowed from the study */
@@ -77,5 +79,55 @@ size_t parameter_level_of(const struct parameter_importance *parameter,
 bool parameter_best_at_end(const struct importance *importance,
                            const struct parameter_importance *parameter, const struct study *study,
                            bool *largest);
+
+/*
+ * How a variant could reach a higher occupancy: for one resource at a time, the largest amount
+ * below the variant's own that raises occupancy if nothing else changes. Computed by the occupancy
+ * calculator only: it does not mean that the kernel works, or is faster, with less.
+ */
+
+enum headroom_resource {
+    HEADROOM_REGISTERS, /* per thread */
+    HEADROOM_SHARED,    /* bytes per block, static and dynamic together */
+    HEADROOM_THREADS,   /* per block, in steps of a warp */
+    HEADROOM_RESOURCES
+};
+
+struct headroom {
+    struct {
+        int64_t limit;     /* the largest amount that helps; -1: no smaller amount helps */
+        double occupancy;  /* at the limit, 0 to 1 */
+        int blocks_per_sm; /* at the limit */
+    } steps[HEADROOM_RESOURCES];
+};
+
+/* No step helps if the statistics are unknown or occupancy is 100 % already. */
+void headroom_find(const struct gpu *gpu, const struct kernel_stats *stats,
+                   struct headroom *headroom);
+
+/* "registers <= 40: 75 %, shared <= 3456 B: 62 %"; "" if nothing helps. Returns `buffer`. */
+#define HEADROOM_TEXT_BYTES 160
+char *headroom_text(const struct headroom *headroom, char buffer[HEADROOM_TEXT_BYTES]);
+
+/*
+ * The two roofs of a GPU: the most bytes that it can move, and the most operations that it can do,
+ * in a given time. Taken from the record if kernels of the templates roof_copy and roof_fma were
+ * tuned on the same GPU, as configs/roofs.ini does (their best, whatever the problem); otherwise
+ * from the GPU's attributes:
+ *   bandwidth   memory clock x 2 transfers x bus width
+ *   operations  SMs x FP32 lanes of an SM x 2 (a fused multiply-add) x highest clock
+ * The lanes are those of the CUDA C++ Programming Guide, "Arithmetic Instructions".
+ */
+
+struct roofs {
+    double bytes_per_ns; /* GB/s; 0: not known */
+    double operations_per_ns;
+    bool bytes_measured; /* otherwise theoretical */
+    bool operations_measured;
+};
+
+/* The roofs of the subject's GPU. `studies` are those of the record. */
+void roofs_find(const struct study *subject, const struct study *studies, size_t count,
+                struct roofs *roofs);
 
 #endif

@@ -1,10 +1,14 @@
-#include "report/parameter_importance.h"
+#include "report/analysis.h"
 
 #include "base/alloc.h"
 #include "base/statistics.h"
 #include "record/compare.h"
+#include "record/occupancy.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -337,4 +341,180 @@ bool parameter_best_at_end(const struct importance *importance,
     bool at_end =
         *largest || (best == 0 && !(value.kind == VALUE_INTEGER && value.as.integer <= 1));
     return at_end && gains(parameter, study, best);
+}
+
+/* --- headroom --- */
+
+static const double FULL = 1 - 1e-9; /* occupancies are quotients */
+
+/* The statistics with `amount` of one resource. */
+static bool compute(const struct gpu *gpu, const struct kernel_stats *stats,
+                    enum headroom_resource resource, int64_t amount, struct occupancy *occupancy)
+{
+    struct occupancy_input input = {
+        .block_threads = stats->block_threads,
+        .registers = stats->registers,
+        .dynamic_shared_bytes = stats->static_shared_bytes + stats->dynamic_shared_bytes,
+    };
+    if (resource == HEADROOM_REGISTERS)
+        input.registers = (int)amount;
+    else if (resource == HEADROOM_SHARED)
+        input.dynamic_shared_bytes = amount;
+    else
+        input.block_threads = (int)amount;
+    return occupancy_compute(gpu, &input, occupancy, NULL) == 0;
+}
+
+static int64_t own_amount(const struct kernel_stats *stats, enum headroom_resource resource)
+{
+    if (resource == HEADROOM_REGISTERS)
+        return stats->registers;
+    if (resource == HEADROOM_SHARED)
+        return stats->static_shared_bytes + stats->dynamic_shared_bytes;
+    return stats->block_threads;
+}
+
+static bool helps(const struct gpu *gpu, const struct kernel_stats *stats,
+                  enum headroom_resource resource, int64_t amount, struct occupancy *occupancy)
+{
+    return amount >= 0 && compute(gpu, stats, resource, amount, occupancy) &&
+           occupancy->fraction > stats->occupancy + 1e-9;
+}
+
+/* Using less never lowers the number of blocks, so a binary search finds the step. */
+static int64_t bisect(const struct gpu *gpu, const struct kernel_stats *stats,
+                      enum headroom_resource resource, int64_t most)
+{
+    struct occupancy occupancy;
+    int64_t low = 0;
+    if (!helps(gpu, stats, resource, low, &occupancy))
+        return -1;
+    while (low < most) {
+        int64_t middle = low + (most - low + 1) / 2;
+        if (helps(gpu, stats, resource, middle, &occupancy))
+            low = middle;
+        else
+            most = middle - 1;
+    }
+    return low;
+}
+
+/* A smaller block may pack better or worse, so every one is tried. */
+static int64_t smaller_block(const struct gpu *gpu, const struct kernel_stats *stats)
+{
+    struct occupancy occupancy;
+    int64_t warp = gpu->attributes[GPU_warp_size];
+    if (warp <= 0)
+        return -1;
+    for (int64_t threads = (stats->block_threads - 1) / warp * warp; threads > 0; threads -= warp)
+        if (helps(gpu, stats, HEADROOM_THREADS, threads, &occupancy))
+            return threads;
+    return -1;
+}
+
+void headroom_find(const struct gpu *gpu, const struct kernel_stats *stats,
+                   struct headroom *headroom)
+{
+    struct kernel_stats now = *stats;
+    struct occupancy occupancy;
+    bool known = now.known && now.block_threads > 0 &&
+                 compute(gpu, &now, HEADROOM_REGISTERS, now.registers, &occupancy);
+    /* the driver may count resources that the calculator does not know, such as named barriers */
+    if (known)
+        now.occupancy = fmax(now.occupancy, occupancy.fraction);
+    for (enum headroom_resource i = 0; i < HEADROOM_RESOURCES; i++) {
+        int64_t limit = -1;
+        occupancy = (struct occupancy){0};
+        if (known && now.occupancy < FULL)
+            limit = i == HEADROOM_THREADS ? smaller_block(gpu, &now)
+                                          : bisect(gpu, &now, i, own_amount(&now, i) - 1);
+        if (limit >= 0)
+            (void)compute(gpu, &now, i, limit, &occupancy);
+        headroom->steps[i].limit = limit;
+        headroom->steps[i].occupancy = occupancy.fraction;
+        headroom->steps[i].blocks_per_sm = occupancy.blocks_per_sm;
+    }
+}
+
+char *headroom_text(const struct headroom *headroom, char buffer[HEADROOM_TEXT_BYTES])
+{
+    static const char *const formats[HEADROOM_RESOURCES] = {
+        "%sregisters <= %" PRId64 ": %.0f %%",
+        "%sshared <= %" PRId64 " B: %.0f %%",
+        "%sblock of %" PRId64 ": %.0f %%",
+    };
+    size_t used = 0;
+    buffer[0] = '\0';
+    for (int i = 0; i < HEADROOM_RESOURCES; i++) {
+        if (headroom->steps[i].limit < 0)
+            continue;
+        int length =
+            snprintf(buffer + used, HEADROOM_TEXT_BYTES - used, formats[i], used > 0 ? ", " : "",
+                     headroom->steps[i].limit, 100 * headroom->steps[i].occupancy);
+        if (length > 0)
+            used += (size_t)length; /* HEADROOM_TEXT_BYTES holds the longest numbers */
+    }
+    return buffer;
+}
+
+/* --- roofs --- */
+
+static int fp32_lanes(int compute_capability)
+{
+    static const struct {
+        int compute_capability;
+        int lanes;
+    } table[] = {{60, 64}, {70, 64}, {72, 64}, {75, 64}, {80, 64}};
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (table[i].compute_capability == compute_capability)
+            return table[i].lanes;
+    return 128;
+}
+
+/* Cards of one name may have different numbers of SMs. */
+static bool same_gpu(const struct study *a, const struct study *b)
+{
+    const struct gpu *first = &a->environment.gpu;
+    const struct gpu *second = &b->environment.gpu;
+    return strcmp(first->name, second->name) == 0 && strcmp(first->arch, second->arch) == 0 &&
+           first->attributes[GPU_sm_count] == second->attributes[GPU_sm_count];
+}
+
+/* The best rate that kernels of the template reached: bytes, or operations, a nanosecond. */
+static double measured(const struct study *subject, const struct study *studies, size_t count,
+                       const char *template_name, bool bytes)
+{
+    double best = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct study *study = &studies[i];
+        if (strcmp(study->template_name, template_name) != 0 || study->environment.static_mode ||
+            !same_gpu(study, subject))
+            continue;
+        for (size_t j = 0; j < study->result_count; j++) {
+            const struct result *result = &study->results[j];
+            double work = bytes ? result->bytes : result->operations;
+            if (result->outcome == OUTCOME_MEASURED && result->time.median_ns > 0)
+                best = fmax(best, work / result->time.median_ns);
+        }
+    }
+    return best;
+}
+
+void roofs_find(const struct study *subject, const struct study *studies, size_t count,
+                struct roofs *roofs)
+{
+    const struct gpu *gpu = &subject->environment.gpu;
+    const int64_t *attributes = gpu->attributes;
+    *roofs = (struct roofs){
+        .bytes_per_ns = measured(subject, studies, count, "roof_copy", true),
+        .operations_per_ns = measured(subject, studies, count, "roof_fma", false),
+    };
+    roofs->bytes_measured = roofs->bytes_per_ns > 0;
+    roofs->operations_measured = roofs->operations_per_ns > 0;
+    if (!roofs->bytes_measured)
+        roofs->bytes_per_ns = gpu_memory_gb_per_s(gpu); /* the same number */
+    if (!roofs->operations_measured)
+        roofs->operations_per_ns = (double)attributes[GPU_sm_count] *
+                                   fp32_lanes(gpu->compute_capability) * 2 *
+                                   (double)attributes[GPU_clock_khz] * 1e-6;
 }
