@@ -241,19 +241,6 @@ static void test_static_problems_that_differ_have_tables_of_their_own(void **sta
     }
 }
 
-static void test_measured_problems_are_never_one_table(void **state)
-{
-    (void)state;
-    struct study studies[2];
-    fixture_study(&studies[0]);
-    fixture_study(&studies[1]);
-    char *text = print(studies, 2, REPORT_TABLE, 0);
-    assert_int_equal(count_text(text, "\nwinner: "), 2);
-    free(text);
-    study_release(&studies[0]);
-    study_release(&studies[1]);
-}
-
 static void test_a_table_has_ten_rows_and_says_how_to_see_all(void **state)
 {
     (void)state;
@@ -314,35 +301,6 @@ static void test_table_of_a_large_sweep_fits_the_terminal(void **state)
     free(text);
     text = print(&study, 1, REPORT_TABLE, 25);
     assert_int_equal(count_text(text, "registers+shared"), 25);
-    free(text);
-    study_release(&study);
-}
-
-/* More columns than the terminal holds: what follows from others goes. */
-static void test_table_drops_columns_that_follow_from_others(void **state)
-{
-    (void)state;
-    struct study study;
-    fixture_subject(&study);
-    for (int64_t i = 0; i < 64; i++) {
-        struct result *result = ARRAY_APPEND(study.results, study.result_count);
-        bindings_set(&result->parameters, "block_size", value_integer(i % 2 ? 1024 : 64));
-        bindings_set(&result->parameters, "num_load", value_integer(i % 3 ? 16 : 1));
-        bindings_set(&result->parameters, "vector_width", value_integer(i % 5 ? 4 : 1));
-        bindings_set(&result->parameters, "load", value_word(i % 4 ? "cached" : "once"));
-        bindings_set(&result->parameters, "finish", value_word(i % 7 ? "last_block" : "atomic"));
-        bindings_set(&result->parameters, "grid_factor", value_integer(i % 6 ? 2 : 1));
-        result->outcome = OUTCOME_MEASURED;
-        result->bytes = result->operations = 1e9;
-        fixture_figures(result, 168, 49152);
-        result->stats.limiters = OCCUPANCY_LIMIT_THREADS | OCCUPANCY_LIMIT_REGISTERS;
-        fixture_times(result, 1234567 + (double)i);
-    }
-    char *text = print(&study, 1, REPORT_TABLE, 0);
-    *strstr(text, "variants of") = '\0'; /* sentences are as long as they are */
-    assert_in_range(longest_line(strstr(text, "\n\n")), 80, 120);
-    assert_null(strstr(text, "GFLOP/s"));
-    assert_non_null(strstr(text, "GB/s"));
     free(text);
     study_release(&study);
 }
@@ -437,19 +395,6 @@ static void test_table_groups_reasons(void **state)
     study_release(&study);
 }
 
-static void test_long_reasons_are_cut_between_letters(void **state)
-{
-    (void)state;
-    struct study study;
-    fixture_subject(&study);
-    struct result *result = fixture_add(&study, 32, "atomic", OUTCOME_FAULT);
-    result->reason = alloc_format("%099d\xc3\xa4 and so on", 0); /* a letter of bytes 99 and 100 */
-    char *text = print(&study, 1, REPORT_TABLE, 0);
-    assert_non_null(strstr(text, "000...\n"));
-    free(text);
-    study_release(&study);
-}
-
 static void test_the_table_says_how_far_apart_gpus_were(void **state)
 {
     (void)state;
@@ -517,19 +462,6 @@ static void test_csv_has_every_variant_under_one_header(void **state)
     free(text);
     study_release(&studies[0]);
     study_release(&studies[1]);
-}
-
-/* Every line of the CSV has as many fields as its header, whatever is unknown. */
-static void test_csv_of_static_mode_leaves_times_empty(void **state)
-{
-    (void)state;
-    struct study study;
-    static_study(&study);
-    char *text = print(&study, 1, REPORT_CSV, 0);
-    assert_non_null(strstr(text, CSV_SUBJECT "256,0,two_pass,2,compiled,,40,0,0,128,0,512,,4,"
-                                             "0.5000,threads,,,,,,,,,0,0,0,,,,,,,\n"));
-    free(text);
-    study_release(&study);
 }
 
 static void test_json_has_everything(void **state)
@@ -670,17 +602,6 @@ static void test_a_full_disk_is_an_error(void **state)
     study_release(&study);
 }
 
-static void test_names_of_formats(void **state)
-{
-    (void)state;
-    assert_int_equal(report_format_from_name("table"), REPORT_TABLE);
-    assert_int_equal(report_format_from_name("csv"), REPORT_CSV);
-    assert_int_equal(report_format_from_name("json"), REPORT_JSON);
-    assert_int_equal(report_format_from_name("html"), REPORT_HTML);
-    assert_int_equal(report_format_from_name("t4"), REPORT_T4);
-    assert_int_equal(report_format_from_name("xml"), -1);
-}
-
 /* Prints the study's table with this seen, and expects the line. */
 static void assert_watched(struct gpu_conditions conditions, const char *line)
 {
@@ -717,24 +638,19 @@ int main(void)
         cmocka_unit_test(test_table_of_static_mode),
         cmocka_unit_test(test_static_problems_with_the_same_figures_are_one_table),
         cmocka_unit_test(test_static_problems_that_differ_have_tables_of_their_own),
-        cmocka_unit_test(test_measured_problems_are_never_one_table),
         cmocka_unit_test(test_a_table_has_ten_rows_and_says_how_to_see_all),
         cmocka_unit_test(test_table_of_a_large_sweep_fits_the_terminal),
-        cmocka_unit_test(test_table_drops_columns_that_follow_from_others),
         cmocka_unit_test(test_few_operations_are_shown_by_their_time),
         SCRATCH_TEST(test_files_of_a_folder),
         cmocka_unit_test(test_table_says_what_is_missing),
         cmocka_unit_test(test_table_says_what_was_seen),
         cmocka_unit_test(test_table_groups_reasons),
-        cmocka_unit_test(test_long_reasons_are_cut_between_letters),
         cmocka_unit_test(test_the_table_says_how_far_apart_gpus_were),
         cmocka_unit_test(test_csv_has_every_variant_under_one_header),
-        cmocka_unit_test(test_csv_of_static_mode_leaves_times_empty),
         cmocka_unit_test(test_json_has_everything),
         SCRATCH_TEST(test_csv_files_lie_in_their_gpus_folder),
         SCRATCH_TEST(test_names_of_files_are_safe_and_differ),
         cmocka_unit_test(test_a_full_disk_is_an_error),
-        cmocka_unit_test(test_names_of_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,63 +42,6 @@ static json_t *document(const struct study *study)
     return json;
 }
 
-static bool is_one_of(const char *word, const char *const *words)
-{
-    for (; *words != NULL; words++)
-        if (strcmp(word, *words) == 0)
-            return true;
-    return false;
-}
-
-static void check_measurements(const json_t *measurements)
-{
-    size_t index;
-    const json_t *measurement;
-    assert_true(json_is_array(measurements));
-    json_array_foreach(measurements, index, measurement)
-    {
-        const json_t *value = json_object_get(measurement, "value");
-        assert_true(json_is_string(json_object_get(measurement, "name")));
-        assert_true(json_is_string(json_object_get(measurement, "unit")));
-        assert_true(json_is_number(value) || json_is_string(value) || json_is_array(value));
-    }
-}
-
-static void check_result(const json_t *result)
-{
-    static const char *const invalidities[] = {"timeout",     "compile", "runtime", "correctness",
-                                               "constraints", "correct", NULL};
-    size_t index;
-    const json_t *runtime;
-    const json_t *runtimes = json_object_get(json_object_get(result, "times"), "runtimes");
-    const json_t *correctness = json_object_get(result, "correctness");
-    assert_true(json_is_string(json_object_get(result, "timestamp")));
-    assert_true(json_is_object(json_object_get(result, "configuration")));
-    assert_true(json_is_array(json_object_get(result, "objectives")));
-    assert_true(is_one_of(json_string_value(json_object_get(result, "invalidity")), invalidities));
-    assert_true(json_is_integer(correctness));
-    assert_in_range(json_integer_value(correctness), 0, 1);
-    assert_true(json_is_array(runtimes));
-    json_array_foreach(runtimes, index, runtime)
-    {
-        assert_true(json_is_number(runtime));
-    }
-    check_measurements(json_object_get(result, "measurements"));
-}
-
-static void check_document(const json_t *json, size_t expected_results)
-{
-    size_t index;
-    const json_t *result;
-    const json_t *results = json_object_get(json, "results");
-    assert_string_equal(json_string_value(json_object_get(json, "schema_version")), "1.0.0");
-    assert_int_equal(json_array_size(results), expected_results);
-    json_array_foreach(results, index, result)
-    {
-        check_result(result);
-    }
-}
-
 /* The value of a measurement; NULL where it is not there. */
 static const json_t *measurement(const json_t *result, const char *name)
 {
@@ -110,22 +53,6 @@ static const json_t *measurement(const json_t *result, const char *name)
             return json_object_get(item, "value");
     }
     return NULL;
-}
-
-static void test_documents_keep_the_schemas_rules(void **state)
-{
-    (void)state;
-    struct study study;
-    fixture_study(&study);
-    for (int outcome = 0; outcome < OUTCOME_COUNT; outcome++) {
-        struct result *result =
-            fixture_add(&study, 2000 + outcome, "atomic", (enum outcome)outcome);
-        result->reason = alloc_string("cut within a letter: \xc3");
-    }
-    json_t *json = document(&study);
-    check_document(json, study.result_count);
-    json_decref(json);
-    study_release(&study);
 }
 
 static bool is_near(double a, double b)
@@ -208,65 +135,12 @@ static void test_a_duplicate_has_its_twins_result(void **state)
     study_release(&study);
 }
 
-static void test_metadata_says_what_was_tuned_where(void **state)
-{
-    (void)state;
-    struct study study;
-    const char *api, *device, *unit, *kernel;
-    json_int_t n;
-    fixture_study(&study);
-    json_t *json = document(&study);
-    assert_int_equal(json_unpack(json, "{s:{s:s, s:s, s:s, s:s, s:{s:I}}}", "metadata",
-                                 "compute_api", &api, "device", &device, "timeunit", &unit,
-                                 "kernel", &kernel, "problem", "n", &n),
-                     0);
-    assert_string_equal(api, "CUDA");
-    assert_string_equal(device, "NVIDIA H200");
-    assert_string_equal(unit, "milliseconds");
-    assert_string_equal(kernel, "reduce_sum");
-    assert_int_equal(n, 16777216);
-    json_decref(json);
-    study_release(&study);
-}
-
-static void test_a_line_for_each_study_that_was_run(void **state)
-{
-    (void)state;
-    struct study studies[3];
-    struct error error;
-    int status;
-    for (int i = 0; i < 3; i++)
-        fixture_study(&studies[i]);
-    studies[1].environment.static_mode = true;
-    char *text = print(studies, 3, &status, &error);
-    char *second = strchr(text, '\n');
-    assert_int_equal(status, 0);
-    assert_non_null(second);
-    *second++ = '\0';
-    assert_int_equal(strcspn(second, "\n") + 1, strlen(second));
-    for (const char *line = text; line != NULL; line = line == text ? second : NULL) {
-        json_t *json = json_loads(line, 0, NULL);
-        check_document(json, studies[0].result_count);
-        json_decref(json);
-    }
-    free(text);
-    text = print(&studies[1], 1, &status, &error);
-    assert_int_equal(status, ERROR_USAGE);
-    assert_string_equal(text, "");
-    free(text);
-    for (int i = 0; i < 3; i++)
-        study_release(&studies[i]);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_documents_keep_the_schemas_rules),
         cmocka_unit_test(test_a_measured_variant),
         cmocka_unit_test(test_outcomes_become_invalidities),
         cmocka_unit_test(test_a_duplicate_has_its_twins_result),
-        cmocka_unit_test(test_metadata_says_what_was_tuned_where),
-        cmocka_unit_test(test_a_line_for_each_study_that_was_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

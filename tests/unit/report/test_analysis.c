@@ -1,12 +1,16 @@
 #include "report/analysis.h"
+#include "report/report_text.h"
 #include "unit/study_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
+
+/* --- importance --- */
 
 static struct result *add(struct study *study, int64_t a, int64_t b, const char *word,
                           double median_ns)
@@ -69,26 +73,6 @@ static void test_parameters_that_only_interact(void **state)
     importance_find(&study, &importance);
     check(&importance.items[0], "a", 0, 1);
     check(&importance.items[1], "b", 0, 1);
-    importance_release(&importance);
-    study_release(&study);
-}
-
-/* A constraint ties b to a, so that no variants differ in one of them only. */
-static void test_no_parameter_explains_less_with_its_interactions(void **state)
-{
-    (void)state;
-    struct study study;
-    struct importance importance;
-    fixture_subject(&study);
-    for (int a = 0; a < 4; a++)
-        for (int word = 0; word < 2; word++)
-            add(&study, a, a / 2, word ? "on" : "off", 1000 * (a + 1) + 100 * word);
-    add(&study, 0, 1, "on", 900);
-    importance_find(&study, &importance);
-    assert_int_equal(importance.count, 3);
-    for (size_t i = 0; i < importance.count; i++)
-        assert_true(importance.items[i].total >= importance.items[i].alone);
-    assert_true(importance.items[0].total > 0.9); /* a, whose values say nearly everything */
     importance_release(&importance);
     study_release(&study);
 }
@@ -218,47 +202,6 @@ static void test_equal_times_explain_nothing(void **state)
     study_release(&study);
 }
 
-static void test_static_mode_explains_occupancy(void **state)
-{
-    (void)state;
-    struct study study;
-    struct importance importance;
-    fixture_subject(&study);
-    study.environment.static_mode = true;
-    for (int a = 0; a < 4; a++) {
-        struct result *result = add(&study, a / 2, a % 2, "on", 0);
-        result->outcome = OUTCOME_COMPILED;
-        fixture_figures(result, 32, 0);
-        result->stats.occupancy = a % 2 ? 1 : 0.5;
-    }
-    importance_find(&study, &importance);
-    assert_false(importance.of_time);
-    check(&importance.items[0], "b", 1, 1);
-    check(&importance.items[1], "a", 0, 0);
-    assert_int_equal(parameter_best_level(&importance, &importance.items[0], &study), 1);
-    importance_release(&importance);
-    study_release(&study);
-}
-
-static void test_studies_with_nothing_to_explain(void **state)
-{
-    (void)state;
-    struct study study;
-    struct importance importance;
-    fixture_subject(&study);
-    importance_find(&study, &importance);
-    assert_int_equal(importance.count, 0);
-    importance_release(&importance);
-    add(&study, 1, 1, "on", 0);
-    add(&study, 2, 1, "on", 0);
-    importance_find(&study, &importance);
-    assert_int_equal(importance.usable, 0);
-    check(&importance.items[0], "a", 0, 0);
-    assert_int_equal(parameter_best_level(&importance, &importance.items[0], &study), 2);
-    importance_release(&importance);
-    study_release(&study);
-}
-
 /* Without the duplicates, b would seem to explain what only a does. */
 static void test_a_duplicate_counts_with_its_twins_time(void **state)
 {
@@ -282,21 +225,48 @@ static void test_a_duplicate_counts_with_its_twins_time(void **state)
     study_release(&study);
 }
 
-/* Rounding errors must not grow with the number of variants. */
-static void test_many_equal_times_explain_nothing(void **state)
+/* --- improvements --- */
+
+static void add_seen(struct study *study, enum outcome outcome, double median_ns, double seen_s)
+{
+    struct result *result = fixture_add(study, (int64_t)study->result_count, "two_pass", outcome);
+    result->time.median_ns = median_ns;
+    result->seen_s = seen_s;
+}
+
+static void those_that_were_faster_than_all_before_in_the_order_tried(void **state)
 {
     (void)state;
-    struct study study;
-    struct importance importance;
-    fixture_subject(&study);
-    for (int i = 0; i < 300000; i++) {
-        struct result *result = add(&study, i % 2, i % 3, "on", 0);
-        result->outcome = OUTCOME_MEASURED;
-        result->time = (struct summary){.count = 1, .median_ns = 10016.1};
-    }
-    importance_find(&study, &importance);
-    assert_false(importance.varies);
-    importance_release(&importance);
+    struct study study = {0};
+    size_t count;
+    add_seen(&study, OUTCOME_MEASURED, 50, 4);
+    add_seen(&study, OUTCOME_MEASURED, 90, 2);
+    add_seen(&study, OUTCOME_WRONG_RESULT, 0, 1);
+    add_seen(&study, OUTCOME_MEASURED, 95, 3);
+    add_seen(&study, OUTCOME_MEASURED, 40, 5);
+    add_seen(&study, OUTCOME_MEASURED, 10, 0); /* it is not known when */
+    struct improvement *improvements = improvements_of(&study, &count);
+    assert_int_equal(count, 3);
+    assert_ptr_equal(improvements[0].result, &study.results[1]);
+    assert_int_equal(improvements[0].number, 2);
+    assert_ptr_equal(improvements[1].result, &study.results[0]);
+    assert_int_equal(improvements[1].number, 4);
+    assert_ptr_equal(improvements[2].result, &study.results[4]);
+    assert_int_equal(improvements[2].number, 5);
+    free(improvements);
+    study_release(&study);
+}
+
+static void none_if_nothing_was_measured(void **state)
+{
+    (void)state;
+    struct study study = {0};
+    size_t count;
+    free(improvements_of(&study, &count));
+    assert_int_equal(count, 0);
+    add_seen(&study, OUTCOME_FAULT, 0, 1);
+    free(improvements_of(&study, &count));
+    assert_int_equal(count, 0);
     study_release(&study);
 }
 
@@ -305,15 +275,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameters_that_act_independently),
         cmocka_unit_test(test_parameters_that_only_interact),
-        cmocka_unit_test(test_no_parameter_explains_less_with_its_interactions),
         cmocka_unit_test(test_levels_have_their_best),
         cmocka_unit_test(test_values_beyond_are_suggested_only_after_a_gain),
         cmocka_unit_test(test_static_mode_suggests_no_values_beyond),
         cmocka_unit_test(test_equal_times_explain_nothing),
-        cmocka_unit_test(test_static_mode_explains_occupancy),
         cmocka_unit_test(test_a_duplicate_counts_with_its_twins_time),
-        cmocka_unit_test(test_many_equal_times_explain_nothing),
-        cmocka_unit_test(test_studies_with_nothing_to_explain),
+        cmocka_unit_test(those_that_were_faster_than_all_before_in_the_order_tried),
+        cmocka_unit_test(none_if_nothing_was_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
