@@ -136,7 +136,7 @@ JSON
 
 @test "the table of outcomes in README of kernel_templates is the program's" {
     count=0
-    for outcome in $(sed -n 's/^    X([A-Z_]*, "\([a-z_]*\)".*/\1/p' "$SOURCE_DIR/tuner/record/outcome.h"); do
+    for outcome in $(sed -n 's/^    X([A-Z_]*, "\([a-z_]*\)".*/\1/p' "$SOURCE_DIR/tuner/record/study.h"); do
         grep -q "^| \`$outcome\` |" "$SOURCE_DIR/kernel_templates/README.md"
         count=$((count + 1))
     done

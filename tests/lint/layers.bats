@@ -11,7 +11,7 @@ setup() {
     printf '#include "base/error.h"\n#include <cuda.h>\n' >tuner/gpu/driver.h
     printf '#include "base/error.h"\n#include <autotune/tuned.h>\n' >tuner/tune/race.h
     printf '#include "tune/race.h"\n' >tuner/tune/race.c
-    printf '#include <cuda_occupancy.h>\n' >tuner/record/occupancy.c
+    printf '#include <cuda_occupancy.h>\n' >tuner/record/gpu.c
     printf '#include "../include/autotune/tuned.h"\n' >tuner/library/lookup.h
     printf '#include "lookup.h"\n' >tuner/library/find.c
     touch tuner/include/autotune/tuned.h tuner/main.c
@@ -57,10 +57,10 @@ finds() {
 
 @test "CUDA's headers outside of their folders" {
     plant tune/race.c '#include <cuda.h>'
-    plant record/occupancy.c '#include <nvrtc.h>'
+    plant record/gpu.c '#include <nvrtc.h>'
     plant gpu/driver.h '#include <cuda_occupancy.h>'
-    finds 'tuner/gpu/driver.h:3: cuda_occupancy.h belongs in record/occupancy.c alone' \
-        'tuner/record/occupancy.c:2: nvrtc.h belongs in compile/ alone' \
+    finds 'tuner/gpu/driver.h:3: cuda_occupancy.h belongs in record/gpu.c alone' \
+        'tuner/record/gpu.c:2: nvrtc.h belongs in compile/ alone' \
         'tuner/tune/race.c:2: cuda.h belongs in gpu/ alone'
 }
 

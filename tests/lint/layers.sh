@@ -32,7 +32,7 @@ man
 '
 # CUDA's headers (regular expressions), and the folder or file that may include them. The first match counts.
 headers='
-^cuda_occupancy[.]h$  record/occupancy.c
+^cuda_occupancy[.]h$  record/gpu.c
 ^nvrtc[.]h$           compile
 ^mpi[.]h$             mpi/peers.c
 ^(cuda|nvml)          gpu

@@ -7,7 +7,7 @@
 #define AUTOTUNE_TESTS_STUDY_FIXTURE_H
 
 #include "base/alloc.h"
-#include "record/occupancy.h"
+#include "record/gpu.h"
 #include "record/study.h"
 
 #include <string.h>

@@ -8,8 +8,7 @@
 #include "base/error.h"
 #include "compile/compilation.h"
 #include "record/gpu.h"
-#include "record/occupancy.h"
-#include "record/outcome.h"
+#include "record/study.h"
 #include "template/launch_plan.h"
 #include "template/template.h"
 

@@ -16,7 +16,7 @@
 #include "gpu/driver.h"
 #include "gpu/gpu_monitor.h"
 #include "gpu/measure.h"
-#include "record/outcome.h"
+#include "record/study.h"
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -9,7 +9,7 @@
 #include "compile/compilation.h"
 #include "gpu/device_code.h"
 #include "gpu/device_problem.h"
-#include "record/outcome.h"
+#include "record/study.h"
 #include "template/launch_plan.h"
 
 struct batch;

@@ -1,9 +1,44 @@
 #include "record/study.h"
 
 #include "base/alloc.h"
+#include "base/statistics.h"
+#include "search/search_estimate.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- outcomes --- */
+
+static const struct {
+    const char *name;
+    const char *meaning;
+} outcomes[] = {
+#define X(name, text, meaning) [OUTCOME_##name] = {text, meaning},
+    OUTCOMES(X)
+#undef X
+};
+
+const char *outcome_name(enum outcome outcome)
+{
+    return outcomes[outcome].name;
+}
+
+const char *outcome_meaning(enum outcome outcome)
+{
+    return outcomes[outcome].meaning;
+}
+
+int outcome_from_name(const char *name)
+{
+    for (int i = 0; i < OUTCOME_COUNT; i++)
+        if (strcmp(outcomes[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+/* --- studies --- */
 
 void result_release(struct result *result)
 {
@@ -241,4 +276,138 @@ char *study_key(const struct study *study)
                              study->environment.gpu.arch, problem, study->cache);
     free(problem);
     return key;
+}
+
+/* --- GPUs --- */
+
+/* At least this is assumed, since a few variants do not show all. */
+static const double least_spread = 0.01;
+
+json_t *study_gpus_to_json(const struct study_gpu *gpus, size_t count)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++) {
+        const struct study_gpu *gpu = &gpus[i];
+        json_t *object =
+            json_pack("{s:s, s:I, s:I, s:f, s:f, s:f, s:f}", "uuid", gpu->uuid, "compared",
+                      (json_int_t)gpu->compared, "failed", (json_int_t)gpu->failed, "ratio",
+                      gpu->ratio, "spread", gpu->spread, "winner_ratio", gpu->winner_ratio,
+                      "winner_loss", gpu->winner_loss);
+        (void)json_array_append_new(array, object);
+    }
+    return array;
+}
+
+struct study_gpu *study_gpus_from_json(const json_t *json, size_t *count)
+{
+    struct study_gpu *gpus = NULL;
+    size_t index;
+    json_t *object;
+    *count = 0;
+    json_array_foreach(json, index, object)
+    {
+        struct study_gpu gpu = {0};
+        const char *uuid;
+        json_int_t compared;
+        json_int_t failed;
+        if (json_unpack(object, "{s:s, s:I, s:I, s:F, s:F, s:F, s:F}", "uuid", &uuid, "compared",
+                        &compared, "failed", &failed, "ratio", &gpu.ratio, "spread", &gpu.spread,
+                        "winner_ratio", &gpu.winner_ratio, "winner_loss", &gpu.winner_loss) != 0)
+            continue;
+        (void)snprintf(gpu.uuid, sizeof gpu.uuid, "%s", uuid);
+        gpu.compared = (size_t)compared;
+        gpu.failed = (size_t)failed;
+        *ARRAY_APPEND(gpus, *count) = gpu;
+    }
+    return gpus;
+}
+
+size_t study_gpus_find(const struct study_gpu *gpus, size_t count, const char *uuid)
+{
+    size_t i = 0;
+    while (i < count && strcmp(gpus[i].uuid, uuid) != 0)
+        i++;
+    return i;
+}
+
+static int compare_uuids(const void *left, const void *right)
+{
+    const struct study_gpu *a = left;
+    const struct study_gpu *b = right;
+    return strcmp(a->uuid, b->uuid);
+}
+
+struct study_gpu *study_gpus_sort(const struct study_gpu *gpus, size_t count)
+{
+    struct study_gpu *sorted = alloc_zeroed(count, sizeof *sorted);
+    if (count > 0) {
+        memcpy(sorted, gpus, count * sizeof *sorted);
+        qsort(sorted, count, sizeof *sorted, compare_uuids);
+    }
+    return sorted;
+}
+
+static int compare_with_uuid(const void *uuid, const void *gpu)
+{
+    return strcmp(uuid, ((const struct study_gpu *)gpu)->uuid);
+}
+
+const struct study_gpu *study_gpus_search(const struct study_gpu *sorted, size_t count,
+                                          const char *uuid)
+{
+    return bsearch(uuid, sorted, count, sizeof *sorted, compare_with_uuid);
+}
+
+void study_gpu_compare(struct study_gpu *gpu, const double *ratios, size_t count)
+{
+    gpu->compared = count;
+    gpu->ratio = count > 0 ? statistics_median(ratios, count) : 0;
+    gpu->spread = 0;
+    for (size_t i = 0; i < count; i++)
+        gpu->spread = fmax(gpu->spread, fabs(ratios[i] / gpu->ratio - 1));
+}
+
+double study_gpus_ratio(const struct study_gpu *gpus, size_t count, const char *uuid)
+{
+    size_t i = study_gpus_find(gpus, count, uuid);
+    return i < count && gpus[i].ratio > 0 ? gpus[i].ratio : 1;
+}
+
+double study_gpus_spread(const struct study_gpu *gpus, size_t count)
+{
+    double spread = count > 1 ? least_spread : 0;
+    for (size_t i = 0; i < count; i++)
+        if (gpus[i].spread > spread)
+            spread = gpus[i].spread;
+    return spread;
+}
+
+/* --- estimate --- */
+
+static int compare_seen(const void *left, const void *right)
+{
+    const struct result *a = *(const struct result *const *)left;
+    const struct result *b = *(const struct result *const *)right;
+    int order = (a->seen_s > b->seen_s) - (a->seen_s < b->seen_s);
+    return order != 0 ? order : (a > b) - (a < b);
+}
+
+double study_estimate(const struct study *study, size_t *in_vain)
+{
+    size_t count = study->result_count;
+    *in_vain = 0;
+    if (!study_is_partial(study))
+        return study_space(study) > 0 ? 0 : NAN;
+    const struct result **order = alloc_zeroed(count, sizeof *order);
+    double *times_ns = alloc_zeroed(count, sizeof *times_ns);
+    for (size_t i = 0; i < count; i++)
+        order[i] = &study->results[i];
+    if (count > 1)
+        qsort(order, count, sizeof *order, compare_seen);
+    for (size_t i = 0; i < count; i++)
+        times_ns[i] = order[i]->outcome == OUTCOME_MEASURED ? order[i]->time.median_ns : INFINITY;
+    double within = search_estimate(times_ns, count, in_vain);
+    free(order);
+    free(times_ns);
+    return within;
 }

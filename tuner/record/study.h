@@ -9,13 +9,93 @@
 #include "base/hash.h"
 #include "base/statistics.h"
 #include "record/gpu.h"
-#include "record/outcome.h"
-#include "record/study_gpu.h"
 #include "template/value.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/*
+ * Outcomes: every variant ends with exactly one. To add one, add a line to OUTCOMES and its name in
+ * T4 to t4_invalidity() (report/t4.c); the record and the other reports need no change.
+ */
+
+/* X(NAME, name as printed and stored, what it means) */
+#define OUTCOMES(X)                                                                                \
+    X(MEASURED, "measured", "verified and timed")                                                  \
+    X(COMPILED, "compiled", "compiled in static mode; nothing was run")                            \
+    X(DUPLICATE, "duplicate", "the same machine code and launches as another variant")             \
+    X(INVALID, "invalid", "the template does not fit it: an expression fails, for example")        \
+    X(CONSTRAINT, "constraint", "a constraint on the compiled kernel rejected it")                 \
+    X(COMPILE_ERROR, "compile_error", "it did not compile, or the compiler crashed or timed out")  \
+    X(LOAD_ERROR, "load_error", "the driver could not load it")                                    \
+    X(NOT_RESIDENT, "not_resident", "its blocks must all be resident at once, but do not fit")     \
+    X(WRONG_RESULT, "wrong_result", "verification failed")                                         \
+    X(LAUNCH_ERROR, "launch_error", "it cannot be launched")                                       \
+    X(FAULT, "fault", "the kernel crashed")                                                        \
+    X(TIMEOUT, "timeout", "the kernel did not finish by its deadline")
+
+enum outcome {
+#define X(name, text, meaning) OUTCOME_##name,
+    OUTCOMES(X)
+#undef X
+        OUTCOME_COUNT
+};
+
+/* For example "wrong_result". */
+const char *outcome_name(enum outcome outcome);
+
+/* A one-line explanation. */
+const char *outcome_meaning(enum outcome outcome);
+
+/* The outcome called `name`, or -1. */
+int outcome_from_name(const char *name);
+
+/*
+ * The GPUs of one model that worked on a study together, and how far apart they were. Times on one of
+ * them are a few percent from those on another, and not by the same factor for every variant. So a few
+ * variants are timed on all, and the finals are held on the first and checked on another.
+ */
+
+enum { GPU_UUID_BYTES = 48 };
+
+struct study_gpu {
+    char uuid[GPU_UUID_BYTES];
+    size_t compared; /* variants that were timed on it and on the first */
+    size_t failed;   /* that were valid on another GPU, but not on this one */
+    double ratio;    /* its times over the first's: the median of these; 0: not known */
+    double spread;   /* the farthest that one of these is from it, as a share */
+    /* the check of the finals: the winner's time here over that in the finals; 0: they were not
+     * checked here */
+    double winner_ratio;
+    /* by how much the winner is slower here than the fastest finalist here, as a share */
+    double winner_loss;
+};
+
+/* As a JSON array (a new reference), and back: a new array, or NULL if `json` is NULL or is not an
+ * array. */
+json_t *study_gpus_to_json(const struct study_gpu *gpus, size_t count);
+struct study_gpu *study_gpus_from_json(const json_t *json, size_t *count);
+
+/* The place of the GPU with that UUID; `count`: it is not among them. */
+size_t study_gpus_find(const struct study_gpu *gpus, size_t count, const char *uuid);
+
+/* The same for many UUIDs: study_gpus_sort() returns a new array in the order of UUIDs, in which
+ * study_gpus_search() finds the GPU with that UUID; NULL if it is not there. */
+struct study_gpu *study_gpus_sort(const struct study_gpu *gpus, size_t count);
+const struct study_gpu *study_gpus_search(const struct study_gpu *sorted, size_t count,
+                                          const char *uuid);
+
+/* Sets what `count` variants say that were timed on this GPU and on the first: `ratios` are its times
+ * over the first's. */
+void study_gpu_compare(struct study_gpu *gpu, const double *ratios, size_t count);
+
+/* What times on that GPU are to be divided by to compare with the first's: 1 if it is not known. */
+double study_gpus_ratio(const struct study_gpu *gpus, size_t count, const char *uuid);
+
+/* By how much, as a share, comparing times of different GPUs may be wrong; 0 if there is one. */
+double study_gpus_spread(const struct study_gpu *gpus, size_t count);
 
 /* Where and how the study was run. */
 struct environment {
@@ -168,5 +248,10 @@ void study_rank(const struct study *study, size_t *indices);
 /* A stable key of kernel, GPU, problem and cache: "reduce_sum|NVIDIA H200|sm_90|n=1024|cold". Free
  * the string. */
 char *study_key(const struct study *study);
+
+/* How near the best of a study that was searched has probably come to the best of its space: as
+ * search_estimate(), from the study's results in the order in which they were tried. 0 if every
+ * variant of the space was. */
+double study_estimate(const struct study *study, size_t *in_vain);
 
 #endif

@@ -2,12 +2,15 @@
 
 #include "base/alloc.h"
 #include "base/tuned_reader.h"
+#include "base/write_file.h"
 #include "record/cover_entry.h"
+#include "record/study.h"
 
 #include <autotune/tuned.h>
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -287,7 +290,7 @@ static void name_section(struct tuned_entry *entry, char *name)
 }
 
 /* "reduce_sum 5f1c09ab", for a cover: the kernel, and a hash of what tuned_file_find() compares. */
-static char *section_of(const struct tuned_entry *entry)
+static char *cover_section_name(const struct tuned_entry *entry)
 {
     char *problem = bindings_text(&entry->problem);
     char *key = alloc_format("cover\n%s\n%s\n%s\n%s\n%s", entry->kernel, entry->gpu, entry->arch,
@@ -331,7 +334,7 @@ void tuned_file_merge(struct tuned_file *tuned, struct tuned_entry *entry)
 {
     size_t i = tuned_file_find(tuned, entry);
     if (entry->section == NULL)
-        name_section(entry, section_of(entry));
+        name_section(entry, cover_section_name(entry));
     if (i < tuned->count) {
         name_section(entry, alloc_string(tuned->entries[i].section));
         free(entry->other);
@@ -346,4 +349,265 @@ void tuned_file_merge(struct tuned_file *tuned, struct tuned_entry *entry)
     drop_section(tuned, entry->section);
     tuned->entries[i] = *entry;
     *entry = (struct tuned_entry){0};
+}
+
+/* --- from a study --- */
+
+/* `text` as the value of an INI key: one line of at most `room` bytes, without what begins a
+ * comment or ends in blanks that a reader would drop. A new string; NULL for NULL. */
+static char *one_line(const char *text, size_t room)
+{
+    if (text == NULL)
+        return NULL;
+    char *line = alloc_string_n(text + strspn(text, " \t\r\n"), room);
+    for (char *next = line; *next != '\0'; next++) {
+        if ((unsigned char)*next < ' ')
+            *next = ' ';
+        else if (*next == ';')
+            *next = ',';
+    }
+    size_t length = strlen(line);
+    while (length > 0 && line[length - 1] == ' ')
+        line[--length] = '\0';
+    return line;
+}
+
+static char *section_of_study(const struct study *study)
+{
+    char *key = study_key(study);
+    char *section = alloc_format("%s %08" PRIx32, study->kernel,
+                                 (uint32_t)(XXH3_64bits(key, strlen(key)) & UINT32_MAX));
+    free(key);
+    return section;
+}
+
+static void set_environment(const struct environment *environment, struct tuned_entry *entry)
+{
+    const struct gpu *gpu = &environment->gpu;
+    entry->gpu = alloc_string(gpu->name);
+    entry->arch = alloc_string(gpu->arch);
+    entry->compute_capability = gpu->compute_capability;
+    entry->sm_count = (int)gpu->attributes[GPU_sm_count];
+    entry->l2_bytes = gpu->attributes[GPU_l2_bytes];
+    entry->memory_bytes = gpu->memory_bytes;
+    entry->memory_gb_per_s = gpu_memory_gb_per_s(gpu);
+    entry->driver = alloc_string(gpu->driver);
+    entry->nvrtc = alloc_string(environment->nvrtc);
+    entry->autotune = alloc_string(environment->autotune);
+    entry->date = alloc_string(environment->date);
+    entry->command = one_line(environment->command, TUNED_LINE_BYTES - strlen("command = "));
+}
+
+static void set_measurement(const struct result *winner, struct tuned_entry *entry)
+{
+    const struct summary *time = &winner->time;
+    bindings_copy(&entry->parameters, &winner->parameters);
+    entry->median_ns = time->median_ns;
+    entry->low_ns = time->low_ns;
+    entry->high_ns = time->high_ns;
+    entry->samples = (int64_t)time->count;
+    entry->runs = winner->runs > 1 ? winner->runs : 0;
+    entry->gb_per_s = time->median_ns > 0 ? winner->bytes / time->median_ns : 0;
+    entry->gflop_per_s = time->median_ns > 0 ? winner->operations / time->median_ns : 0;
+    entry->registers = winner->stats.registers;
+    entry->blocks_per_sm = winner->stats.blocks_per_sm;
+    entry->occupancy = winner->stats.occupancy;
+}
+
+void tuned_entry_from_study(const struct study *study, struct tuned_entry *entry)
+{
+    const size_t best = study_best(study);
+    const struct result *result = &study->results[best];
+    *entry = (struct tuned_entry){.incomplete = !study->complete};
+    entry->section = section_of_study(study);
+    entry->kernel = alloc_string(study->kernel);
+    entry->template_name = alloc_string(study->template_name);
+    entry->template_hash = alloc_string(study->template_hash);
+    entry->cache = alloc_string(study->cache);
+    entry->empty_kernel_ns = study_empty_ns(study, result);
+    entry->sm_clock_mhz = study->conditions.sm_clock_mhz;
+    entry->dropped_samples = (int64_t)study->conditions.dropped_samples;
+    entry->throttled_samples = (int64_t)study->conditions.throttled_samples;
+    entry->other_processes = study->conditions.other_processes;
+    if (study_is_partial(study)) {
+        size_t in_vain;
+        double within = study_estimate(study, &in_vain);
+        entry->variants_tried = (int64_t)study->result_count;
+        entry->within_percent = isnan(within) ? 0 : 100 * within;
+        entry->variants_in_space = study_space(study) < INT64_MAX ? (int64_t)study_space(study) : 0;
+    }
+    bindings_copy(&entry->problem, &study->problem);
+    set_environment(&study->environment, entry);
+    set_measurement(result, entry);
+    for (size_t i = 0; i < study->result_count; i++)
+        if (study->results[i].tied && i != best)
+            bindings_copy(ARRAY_APPEND(entry->ties, entry->tie_count),
+                          &study->results[i].parameters);
+}
+
+/* --- writing --- */
+
+static const char heading[] =
+    "; The fastest verified configuration for each kernel, GPU, problem and cache state.\n"
+    "; Written by `autotune --config FILE`, which replaces the sections that it tunes again and\n"
+    "; leaves the others alone. `command` is the command that made the section.\n"
+    ";   problem.NAME    what it was tuned for\n"
+    ";   parameter.NAME  what to compile and launch with\n"
+    ";   *_ns            nanoseconds; low_ns to high_ns is the 95 % interval of the median\n"
+    ";   tie.N.NAME      configurations that could not be told apart from this one\n";
+
+/* Where lines go: the first that a reader would cut is the error of the whole. */
+struct writer {
+    FILE *stream;
+    const char *path;
+    struct error *error;
+    int result;
+    const char *above; /* what was read above the next section, and is written */
+};
+
+/* A line that reads back as what it was. */
+static bool readable(const char *line, size_t limit)
+{
+    return strlen(line) <= limit && strpbrk(line, "\r\n") == NULL && strstr(line, " ;") == NULL;
+}
+
+static void write_line(struct writer *writer, const char *prefix, const char *key,
+                       const char *value)
+{
+    char *line = alloc_format("%s%s = %s", prefix, key, value);
+    if (readable(line, TUNED_LINE_BYTES))
+        fprintf(writer->stream, "%s\n", line);
+    else if (writer->result == 0)
+        writer->result =
+            error_set_at(writer->error, ERROR_RECORD, writer->path, 0,
+                         "line '%.60s…' would not read back; it may have %d bytes and no ' ;'",
+                         line, TUNED_LINE_BYTES);
+    free(line);
+}
+
+static void write_bindings(struct writer *writer, const char *prefix,
+                           const struct bindings *bindings)
+{
+    char buffer[VALUE_TEXT_BYTES];
+    for (size_t i = 0; i < bindings->count; i++)
+        write_line(writer, prefix, bindings->items[i].name,
+                   value_exact_text(bindings->items[i].value, buffer));
+}
+
+static void write_ties(struct writer *writer, const char *prefix, const struct tuned_entry *entry)
+{
+    for (size_t i = 0; i < entry->tie_count; i++) {
+        char *numbered = alloc_format("%s%zu.", prefix, i + 1);
+        write_bindings(writer, numbered, &entry->ties[i]);
+        free(numbered);
+    }
+}
+
+/* What is optional is left out if it is NULL, 0 or no. */
+static void write_key(struct writer *writer, size_t key, const struct tuned_entry *entry)
+{
+    const struct tuned_key_rule *rule = &tuned_key_rules[key];
+    const void *member = (const char *)entry + members[key];
+    char buffer[VALUE_TEXT_BYTES];
+    const char *text = buffer;
+    bool empty = false;
+    switch (rule->syntax) {
+    case TUNED_SYNTAX_NAME:
+    case TUNED_SYNTAX_TEXT:
+    case TUNED_SYNTAX_GPU:
+    case TUNED_SYNTAX_DATE:
+        text = *(char *const *)member;
+        empty = text == NULL;
+        break;
+    case TUNED_SYNTAX_INT:
+        empty = *(const int *)member == 0;
+        (void)value_text(value_integer(*(const int *)member), buffer);
+        break;
+    case TUNED_SYNTAX_INT64:
+        empty = *(const int64_t *)member == 0;
+        (void)value_text(value_integer(*(const int64_t *)member), buffer);
+        break;
+    case TUNED_SYNTAX_REAL:
+    case TUNED_SYNTAX_BOUND:
+        empty = !(*(const double *)member > 0);
+        (void)value_text(value_real(*(const double *)member), buffer);
+        break;
+    case TUNED_SYNTAX_FLAG:
+        empty = !*(const bool *)member;
+        text = "yes";
+        break;
+    case TUNED_SYNTAX_VALUES:
+        write_bindings(writer, rule->key, member);
+        return;
+    case TUNED_SYNTAX_TIES:
+        write_ties(writer, rule->key, entry);
+        return;
+    case TUNED_SYNTAX_COVER:
+        empty = entry->cover == NULL;
+        (void)value_text(value_integer(COVER_VERSION), buffer);
+        break;
+    }
+    if (!empty || rule->presence[TUNED_BY_TUNER] >= TUNED_REQUIRED)
+        write_line(writer, "", rule->key, text != NULL ? text : "");
+}
+
+/* What was read above a section has its empty line, if it is to have one. */
+static void write_heading(struct writer *writer, const char *section)
+{
+    bool was_read = writer->above != NULL && *writer->above != '\0';
+    fprintf(writer->stream, "%s[%s]\n", was_read ? "" : "\n", section);
+}
+
+static void write_text(struct writer *writer, const char *text)
+{
+    writer->above = text;
+    if (text != NULL)
+        fputs(text, writer->stream);
+}
+
+static int write_cover_line(void *user, const char *key, const char *text)
+{
+    struct writer *writer = user;
+    write_line(writer, "", key, text);
+    return 0;
+}
+
+static void write_entry(struct writer *writer, const struct tuned_entry *entry)
+{
+    if (!readable(entry->section, TUNED_SECTION_BYTES) && writer->result == 0)
+        writer->result =
+            error_set_at(writer->error, ERROR_RECORD, writer->path, 0,
+                         "section '%s' would not read back; its name may have %d bytes",
+                         entry->section, TUNED_SECTION_BYTES);
+    write_heading(writer, entry->section);
+    size_t keys = entry->cover != NULL ? (size_t)TUNED_KEY_parameters : TUNED_KEY_COUNT;
+    for (size_t key = 0; key < keys; key++)
+        write_key(writer, key, entry);
+    if (entry->cover != NULL)
+        (void)cover_entry_lines(entry->cover, write_cover_line, writer);
+    write_text(writer, entry->other);
+}
+
+int tuned_file_write(const char *path, const struct tuned_file *tuned, struct error *error)
+{
+    struct write_file file;
+    int result = write_file_begin(&file, path, error);
+    if (result != 0)
+        return result;
+    struct writer writer = {.stream = file.stream, .path = path, .error = error};
+    if (tuned->heading != NULL && *tuned->heading != '\0')
+        write_text(&writer, tuned->heading);
+    else
+        fputs(heading, file.stream);
+    for (size_t i = 0; i < tuned->count; i++)
+        write_entry(&writer, &tuned->entries[i]);
+    for (size_t i = 0; i < tuned->skipped_count; i++) {
+        write_heading(&writer, tuned->skipped[i].section);
+        write_text(&writer, tuned->skipped[i].text);
+    }
+    if (writer.result == 0 && ftell(file.stream) > TUNED_FILE_BYTES)
+        writer.result = error_set_at(error, ERROR_RECORD, path, 0,
+                                     "the tuned INI would be larger than 16 MiB, and nobody would "
+                                     "read it; write another one with --tuned");
+    return write_file_finish(&file, writer.result, error);
 }

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/statistics.h"
 #include "record/compare.h"
-#include "record/occupancy.h"
+#include "record/gpu.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,6 @@
 #include "report/charts.h"
 
 #include "base/alloc.h"
-#include "report/html.h"
 #include "report/plot.h"
 #include "report/report_text.h"
 

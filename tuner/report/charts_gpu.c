@@ -1,5 +1,5 @@
 #include "base/alloc.h"
-#include "record/occupancy.h"
+#include "record/gpu.h"
 #include "report/charts.h"
 #include "report/plot.h"
 #include "report/report_text.h"

@@ -8,7 +8,7 @@
 #ifndef AUTOTUNE_COLUMNS_H
 #define AUTOTUNE_COLUMNS_H
 
-#include "record/occupancy.h"
+#include "record/gpu.h"
 #include "record/study.h"
 #include "report/report_text.h"
 

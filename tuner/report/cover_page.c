@@ -3,6 +3,7 @@
 #include "base/write_file.h"
 #include "report/html.h"
 #include "report/plot.h"
+#include "report/report_text.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -11,17 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void html_text(FILE *stream, const char *text)
-{
-    for (; text != NULL && *text != '\0'; text++) {
-        unsigned char letter = (unsigned char)*text;
-        if (strchr("<>&\"'", *text) != NULL)
-            fprintf(stream, "&#%d;", *text);
-        else
-            fputc(letter < ' ' && strchr("\n\t", *text) == NULL ? ' ' : letter, stream);
-    }
-}
-
 /* --- style --- */
 
 enum { MAX_COLUMNS = 40 }; /* at most, that can be aligned to the left */

@@ -49,12 +49,4 @@ void html_headroom(FILE *stream, const struct study *study);
 void html_failures(FILE *stream, const struct study *study);
 void html_variants(FILE *stream, const struct study *study);
 
-/*
- * Text in HTML and SVG.
- */
-
-/* Prints `text` as the content of an element or a quoted attribute; nothing for NULL. Markup is
- * escaped, and control characters, which XML forbids, become spaces. */
-void html_text(FILE *stream, const char *text);
-
 #endif

@@ -1,7 +1,7 @@
 #include "report/plot.h"
 
 #include "base/alloc.h"
-#include "report/html.h"
+#include "report/report_text.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 #include "report/report_formats.h"
 
 #include "base/json_text.h"
-#include "record/study_estimate.h"
+#include "record/study.h"
 #include "report/columns.h"
 #include "report/report_text.h"
 

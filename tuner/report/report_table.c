@@ -1,6 +1,6 @@
 #include "base/alloc.h"
 #include "base/text_table.h"
-#include "record/occupancy.h"
+#include "record/gpu.h"
 #include "report/analysis.h"
 #include "report/columns.h"
 #include "report/report_formats.h"

@@ -1,7 +1,7 @@
 #include "report/report_text.h"
 
 #include "base/alloc.h"
-#include "record/study_estimate.h"
+#include "record/study.h"
 
 #include <locale.h>
 #include <math.h>
@@ -253,4 +253,15 @@ void report_gpu(FILE *stream, const struct study_gpu *gpu)
     if (gpu->failed > 0)
         fprintf(stream, "; %zu variant%s FAILED THERE that passed elsewhere", gpu->failed,
                 gpu->failed == 1 ? "" : "s");
+}
+
+void html_text(FILE *stream, const char *text)
+{
+    for (; text != NULL && *text != '\0'; text++) {
+        unsigned char letter = (unsigned char)*text;
+        if (strchr("<>&\"'", *text) != NULL)
+            fprintf(stream, "&#%d;", *text);
+        else
+            fputc(letter < ' ' && strchr("\n\t", *text) == NULL ? ' ' : letter, stream);
+    }
 }

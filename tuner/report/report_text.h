@@ -72,4 +72,8 @@ struct improvement *improvements_of(const struct study *study, size_t *count);
  */
 void report_gpu(FILE *stream, const struct study_gpu *gpu);
 
+/* In HTML and SVG: prints `text` as the content of an element or a quoted attribute; nothing for NULL. Markup is
+ * escaped, and control characters, which XML forbids, become spaces. */
+void html_text(FILE *stream, const char *text);
+
 #endif

@@ -12,7 +12,6 @@
 #define AUTOTUNE_T4_H
 
 #include "base/error.h"
-#include "record/outcome.h"
 #include "record/study.h"
 
 #include <stddef.h>

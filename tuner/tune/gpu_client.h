@@ -22,7 +22,6 @@
 #include "base/event_loop.h"
 #include "base/node.h"
 #include "record/gpu.h"
-#include "record/outcome.h"
 #include "record/study.h"
 #include "template/template.h"
 #include "template/value.h"

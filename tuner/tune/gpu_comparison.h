@@ -5,7 +5,7 @@
 #ifndef AUTOTUNE_GPU_COMPARISON_H
 #define AUTOTUNE_GPU_COMPARISON_H
 
-#include "record/study_gpu.h"
+#include "record/study.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,7 +6,7 @@
 #ifndef AUTOTUNE_PROGRESS_H
 #define AUTOTUNE_PROGRESS_H
 
-#include "record/outcome.h"
+#include "record/study.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,7 @@
 #include "base/alloc.h"
 #include "record/gpu.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,60 +17,6 @@ static struct gpu known_gpu(const char *arch)
     if (gpu_from_arch(arch, &gpu, &error) != 0)
         fail_msg("%s: %s", arch, error.message);
     return gpu;
-}
-
-/* CUDA C++ Programming Guide, Technical Specifications per Compute Capability. */
-static void limits_are_those_of_the_programming_guide(void **state)
-{
-    static const struct {
-        const char *arch;
-        int64_t threads, blocks, shared_kib, optin_kib, reserved_bytes;
-    } guide[] = {
-        {"sm_75", 1024, 16, 64, 64, 0},       {"sm_80", 2048, 32, 164, 163, 1024},
-        {"sm_86", 1536, 16, 100, 99, 1024},   {"sm_87", 1536, 16, 164, 163, 1024},
-        {"sm_89", 1536, 24, 100, 99, 1024},   {"sm_90", 2048, 32, 228, 227, 1024},
-        {"sm_100", 2048, 32, 228, 227, 1024}, {"sm_103", 2048, 32, 228, 227, 1024},
-        {"sm_110", 1536, 24, 228, 227, 1024}, {"sm_120", 1536, 24, 100, 99, 1024},
-        {"sm_121", 1536, 24, 100, 99, 1024},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof guide / sizeof *guide; i++) {
-        struct gpu gpu = known_gpu(guide[i].arch);
-        assert_string_equal(gpu.arch, guide[i].arch);
-        assert_int_equal(gpu.compute_capability, atoi(guide[i].arch + 3));
-        assert_int_equal(gpu.attributes[GPU_warp_size], 32);
-        assert_int_equal(gpu.attributes[GPU_max_threads_per_block], 1024);
-        assert_int_equal(gpu.attributes[GPU_registers_per_sm], 65536);
-        assert_int_equal(gpu.attributes[GPU_registers_per_block], 65536);
-        assert_int_equal(gpu.attributes[GPU_max_shared_bytes_per_block], 49152);
-        assert_int_equal(gpu.attributes[GPU_max_threads_per_sm], guide[i].threads);
-        assert_int_equal(gpu.attributes[GPU_max_blocks_per_sm], guide[i].blocks);
-        assert_int_equal(gpu.attributes[GPU_shared_bytes_per_sm], guide[i].shared_kib * 1024);
-        assert_int_equal(gpu.attributes[GPU_max_shared_bytes_per_block_optin],
-                         guide[i].optin_kib * 1024);
-        assert_int_equal(gpu.attributes[GPU_reserved_shared_bytes_per_block],
-                         guide[i].reserved_bytes);
-        assert_true(gpu.attributes[GPU_sm_count] > 0 && gpu.attributes[GPU_l2_bytes] > 0 &&
-                    gpu.attributes[GPU_clock_khz] > 0 && gpu.memory_bytes > 0);
-    }
-}
-
-static void a_card_stands_in_and_lends_its_name(void **state)
-{
-    (void)state;
-    struct gpu h200 = known_gpu("sm_90");
-    assert_string_equal(h200.name, "NVIDIA H200");
-    assert_int_equal(h200.attributes[GPU_sm_count], 132);
-    assert_int_equal(h200.attributes[GPU_l2_bytes], 60 << 20);
-    assert_int_equal(h200.memory_bytes, 141000000000);
-    assert_string_equal(h200.uuid, "");
-    assert_string_equal(h200.driver, "");
-    struct gpu b200 = known_gpu("sm_100");
-    assert_int_equal(b200.attributes[GPU_sm_count], 148);
-    assert_int_equal(b200.attributes[GPU_l2_bytes], 126 << 20);
-    struct gpu rtx5090 = known_gpu("sm_120");
-    assert_int_equal(rtx5090.attributes[GPU_sm_count], 170);
-    assert_int_equal(rtx5090.attributes[GPU_l2_bytes], 96 << 20);
 }
 
 /* Twice the memory clock times the bus is the published bandwidth, within a few per cent. */
@@ -137,27 +84,6 @@ static void expressions_see_every_attribute_by_name(void **state)
     assert_string_equal(gpu_attribute_text(GPU_sm_count), "streaming multiprocessors");
 }
 
-static void json_brings_back_the_same_gpu(void **state)
-{
-    (void)state;
-    struct gpu gpu = known_gpu("sm_90");
-    strcpy(gpu.uuid, "GPU-0123");
-    strcpy(gpu.driver, "13.0");
-    gpu.memory_bytes = 150754820096;
-    json_t *object = gpu_to_json(&gpu);
-    struct gpu back;
-    memset(&back, 0xff, sizeof back);
-    assert_int_equal(gpu_from_json(object, &back, NULL), 0);
-    assert_string_equal(back.name, "NVIDIA H200");
-    assert_string_equal(back.uuid, "GPU-0123");
-    assert_string_equal(back.arch, "sm_90");
-    assert_string_equal(back.driver, "13.0");
-    assert_int_equal(back.compute_capability, 90);
-    assert_int_equal(back.memory_bytes, 150754820096);
-    assert_memory_equal(back.attributes, gpu.attributes, sizeof gpu.attributes);
-    json_decref(object);
-}
-
 static void expect_missing(json_t *object, const char *member)
 {
     struct gpu gpu = {.compute_capability = 7};
@@ -198,28 +124,150 @@ static void json_without_a_member_is_refused_naming_it(void **state)
     expect_missing(NULL, "name");
 }
 
-static void a_name_that_is_no_utf8_still_makes_json(void **state)
+/* --- occupancy --- */
+
+#define KIB INT64_C(1024)
+
+/* Whether the toolkit of this build is too old for the architecture; from 9.0 back none is. */
+static bool too_new(const struct gpu *gpu, int status)
+{
+    return status == ERROR_CONFIG && gpu->compute_capability >= 100;
+}
+
+static void expect(const char *arch, struct occupancy_input input, int blocks, double fraction,
+                   const char *limiters)
+{
+    struct gpu gpu = known_gpu(arch);
+    struct occupancy occupancy;
+    struct error error = {0};
+    char text[OCCUPANCY_LIMITER_BYTES];
+    int status = occupancy_compute(&gpu, &input, &occupancy, &error);
+    if (too_new(&gpu, status))
+        return;
+    if (status != 0)
+        fail_msg("%s", error.message);
+    occupancy_limiter_text(occupancy.limiters, text);
+    if (occupancy.blocks_per_sm != blocks || fabs(occupancy.fraction - fraction) > 1e-9 ||
+        strcmp(text, limiters) != 0)
+        fail_msg("%s, %d threads, %d registers, %lld + %lld bytes: %d blocks (%d wanted), %.4f "
+                 "(%.4f), %s (%s)",
+                 arch, input.block_threads, input.registers, (long long)input.static_shared_bytes,
+                 (long long)input.dynamic_shared_bytes, occupancy.blocks_per_sm, blocks,
+                 occupancy.fraction, fraction, text, limiters);
+}
+
+static struct occupancy_input threads_registers(int threads, int registers)
+{
+    return (struct occupancy_input){.block_threads = threads, .registers = registers};
+}
+
+static struct occupancy_input shared(int threads, int64_t static_bytes, int64_t dynamic_bytes)
+{
+    return (struct occupancy_input){.block_threads = threads,
+                                    .registers = 16,
+                                    .static_shared_bytes = static_bytes,
+                                    .dynamic_shared_bytes = dynamic_bytes};
+}
+
+/*
+ * A warp gets its registers in units of 256, from the 16,384 of one of the SM's four parts:
+ * 64 x 32 = 2048, 8 warps a part, 32 an SM, 4 blocks of 8 warps.
+ * 65 x 32 = 2080, rounded up to 2304: 7 warps a part, 28 an SM, 3 blocks.
+ */
+static void registers_limit(void **state)
 {
     (void)state;
-    struct gpu gpu = known_gpu("sm_90");
-    strcpy(gpu.name, "Card \xff");
-    json_t *object = gpu_to_json(&gpu);
-    assert_string_equal(json_string_value(json_object_get(object, "name")), "Card ?");
-    json_decref(object);
+    expect("sm_80", threads_registers(256, 64), 4, 32 / 64.0, "registers");
+    expect("sm_80", threads_registers(256, 65), 3, 24 / 64.0, "registers");
+    expect("sm_90", threads_registers(128, 168), 3, 12 / 64.0, "registers"); /* 3 warps a part */
+    expect("sm_86", threads_registers(256, 48), 5, 40 / 48.0, "registers");  /* 10 warps a part */
+    expect("sm_90", threads_registers(1024, 64), 1, 32 / 64.0, "registers");
+    expect("sm_90", threads_registers(1024, 65), 0, 0, "registers");
+}
+
+static void threads_limit(void **state)
+{
+    (void)state;
+    expect("sm_80", threads_registers(1024, 16), 2, 1, "threads");
+    expect("sm_86", threads_registers(1024, 16), 1, 32 / 48.0, "threads");
+    expect("sm_86", threads_registers(768, 16), 2, 1, "threads");
+    expect("sm_75", threads_registers(256, 16), 4, 1, "threads");
+    expect("sm_80", threads_registers(33, 16), 32, 1, "threads+blocks"); /* 2 warps each */
+    expect("sm_80", threads_registers(1024, 32), 2, 1, "threads+registers");
+}
+
+/* From 8.0 on each block costs 1 KiB more than it declares. */
+static void shared_memory_limits(void **state)
+{
+    (void)state;
+    expect("sm_80", shared(256, 40 * KIB, 0), 4, 32 / 64.0, "shared");  /* 164 / 41 */
+    expect("sm_80", shared(256, 48 * KIB, 0), 3, 24 / 64.0, "shared");  /* 164 / 49 */
+    expect("sm_86", shared(128, 24 * KIB, 0), 4, 16 / 48.0, "shared");  /* 100 / 25 */
+    expect("sm_90", shared(256, 0, 113 * KIB), 2, 16 / 64.0, "shared"); /* 228 / 114 */
+    expect("sm_90", shared(256, 0, 113 * KIB + 1), 1, 8 / 64.0, "shared");
+    expect("sm_90", shared(256, 20 * KIB, 17 * KIB), 6, 48 / 64.0, "shared"); /* 228 / 38 */
+    expect("sm_75", shared(128, 32 * KIB, 0), 2, 8 / 32.0, "shared");
+    expect("sm_90", shared(256, 27 * KIB + 512, 0), 8, 1, "threads+shared"); /* 228 / 28.5 */
+}
+
+static void a_block_beyond_device_or_launch_bounds_does_not_run(void **state)
+{
+    (void)state;
+    struct occupancy_input bounded = threads_registers(257, 16);
+    bounded.max_threads_per_block = 256;
+    expect("sm_90", bounded, 0, 0, "threads");
+    bounded.block_threads = 256;
+    expect("sm_90", bounded, 8, 1, "threads");
+    expect("sm_90", threads_registers(1025, 16), 0, 0, "threads");
+    expect("sm_90", threads_registers(2000000000, 16), 0, 0, "threads");
+}
+
+/* Two named barriers a block slot on 9.0 and 10.0, one on 12.0; no limit before. */
+static void named_barriers_limit(void **state)
+{
+    (void)state;
+    struct occupancy_input input = threads_registers(64, 16);
+    input.barriers = 1;
+    expect("sm_90", input, 32, 1, "threads+blocks");
+    input.barriers = 4;
+    expect("sm_90", input, 16, 32 / 64.0, "barriers");
+    expect("sm_80", input, 32, 1, "threads+blocks");
+    input.barriers = 2;
+    expect("sm_90", input, 32, 1, "threads+blocks");
+    expect("sm_120", input, 12, 24 / 48.0, "barriers");
+}
+
+static void the_table_agrees_with_the_calculator_on_blocks(void **state)
+{
+    static const char *const archs[] = {"sm_75",  "sm_80",  "sm_86",  "sm_87",  "sm_89", "sm_90",
+                                        "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"};
+    (void)state;
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++) {
+        struct gpu gpu = known_gpu(archs[i]);
+        struct occupancy_input input = threads_registers(32, 16);
+        struct occupancy occupancy;
+        int status = occupancy_compute(&gpu, &input, &occupancy, NULL);
+        if (too_new(&gpu, status))
+            continue;
+        assert_int_equal(status, 0);
+        assert_int_equal(occupancy.blocks_per_sm, gpu.attributes[GPU_max_blocks_per_sm]);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(limits_are_those_of_the_programming_guide),
-        cmocka_unit_test(a_card_stands_in_and_lends_its_name),
         cmocka_unit_test(memory_figures_give_the_published_bandwidth),
         cmocka_unit_test(suffixes_are_kept_and_virtual_architectures_made_real),
         cmocka_unit_test(unknown_architectures_are_refused_with_the_known_ones),
         cmocka_unit_test(expressions_see_every_attribute_by_name),
-        cmocka_unit_test(json_brings_back_the_same_gpu),
         cmocka_unit_test(json_without_a_member_is_refused_naming_it),
-        cmocka_unit_test(a_name_that_is_no_utf8_still_makes_json),
+        cmocka_unit_test(registers_limit),
+        cmocka_unit_test(threads_limit),
+        cmocka_unit_test(shared_memory_limits),
+        cmocka_unit_test(a_block_beyond_device_or_launch_bounds_does_not_run),
+        cmocka_unit_test(named_barriers_limit),
+        cmocka_unit_test(the_table_agrees_with_the_calculator_on_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

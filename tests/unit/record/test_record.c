@@ -12,19 +12,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
-
-static int pause_count;
-
-/* In place of libc's. */
-int nanosleep(const struct timespec *duration, struct timespec *left)
-{
-    pause_count++;
-    return clock_nanosleep(CLOCK_REALTIME, 0, duration, left) == 0 ? 0 : -1;
-}
 
 /* For calls that must succeed: shows the message where they do not. */
 static void check(int result, const struct error *error)
@@ -138,15 +128,6 @@ static void store(struct record *record, struct study *study)
         check(record_finish(record, id, study, &error), &error);
 }
 
-static void test_a_record_that_nobody_else_uses_opens_without_a_pause(void **state)
-{
-    (void)state;
-    pause_count = 0;
-    record_close(open_record("new.sqlite"));
-    record_close(open_record("new.sqlite"));
-    assert_int_equal(pause_count, 0);
-}
-
 static void test_studies_read_back_as_they_were(void **state)
 {
     (void)state;
@@ -216,45 +197,6 @@ static void test_imported_results_are_kept_apart(void **state)
     record_close(record);
     study_release(&own);
     study_release(&foreign);
-}
-
-/* Cards of one name with different numbers of SMs are different GPUs, also to what is imported. */
-static void test_cards_of_one_name_are_kept_apart(void **state)
-{
-    (void)state;
-    struct error error;
-    struct study study;
-    struct study *studies = NULL;
-    size_t count = 0;
-    int64_t id = 0;
-    fixture_study(&study);
-    study.has_winner = false;
-    study.winner = 0;
-    for (size_t i = 0; i < study.result_count; i++)
-        study.results[i].finalist = study.results[i].tied = false;
-    struct record *record = open_record("record.sqlite");
-    for (int i = 0; i < 4; i++) {
-        struct study own;
-        fixture_subject(&own);
-        study.environment.gpu.attributes[GPU_sm_count] = 132 - i % 2;
-        own.environment.gpu.attributes[GPU_sm_count] = 132 - i % 2;
-        (void)strcpy(study.environment.tool, "Kernel Tuner");
-        check(record_import(record, &study, &error), &error);
-        check(record_begin(record, &own, false, &id, &error), &error);
-        study_release(&own);
-    }
-    check(record_studies(record, &studies, &count, &error), &error);
-    assert_int_equal(count, 4);
-    for (size_t i = 0; i < count; i++) {
-        const bool imported = studies[i].environment.tool[0] != '\0';
-        assert_int_equal(studies[i].environment.gpu.attributes[GPU_sm_count], i < 2 ? 131 : 132);
-        assert_int_equal(imported, i % 2);
-        assert_int_equal(studies[i].result_count, imported ? study.result_count : 0);
-        study_release(&studies[i]);
-    }
-    free(studies);
-    record_close(record);
-    study_release(&study);
 }
 
 /* How many results of the record failed for good, and are not superseded. */
@@ -835,25 +777,6 @@ static void test_reads_the_latest_study_of_each_subject_in_order(void **state)
     record_close(record);
 }
 
-/* A template that is changed and changed back has two studies. */
-static void test_the_latest_study_is_the_one_tuned_last(void **state)
-{
-    (void)state;
-    struct record *record = open_record("record.sqlite");
-    assert_true(taken_up(record, change_nothing, false));
-    assert_false(taken_up(record, change_template, false));
-    assert_true(taken_up(record, change_nothing, false));
-    struct study *studies = NULL;
-    size_t count = 0;
-    struct error error;
-    check(record_studies(record, &studies, &count, &error), &error);
-    assert_int_equal(count, 1);
-    assert_int_not_equal(studies[0].template_hash[0], 'f');
-    study_release(&studies[0]);
-    free(studies);
-    record_close(record);
-}
-
 /* Readers refuse a file, with this message, and leave it alone. */
 static void assert_unreadable(const char *path, const char *message)
 {
@@ -953,15 +876,6 @@ static void test_an_older_record_is_set_aside_whole(void **state)
     study_release(&study);
 }
 
-/* A version that no autotune ever wrote. */
-static void test_a_record_of_an_impossible_version_is_damaged(void **state)
-{
-    (void)state;
-    record_close(open_record("record.sqlite"));
-    execute("record.sqlite", "PRAGMA user_version = -1");
-    assert_set_aside("record.sqlite", "record.sqlite.damaged-1", false);
-}
-
 static void test_a_changed_table_is_damage(void **state)
 {
     (void)state;
@@ -971,20 +885,6 @@ static void test_a_changed_table_is_damage(void **state)
     execute("record.sqlite", "ALTER TABLE variant DROP COLUMN runs");
     assert_unreadable("record.sqlite", "the record is damaged");
     assert_set_aside("record.sqlite", "record.sqlite.damaged-1", false);
-}
-
-static void test_missing_record_says_what_to_run(void **state)
-{
-    (void)state;
-    struct record *record = NULL;
-    struct record_repair repair;
-    struct error error;
-    assert_int_equal(record_open_existing(&record, "record.sqlite", &error), ERROR_RECORD);
-    assert_string_equal(error.message,
-                        "there is no record yet; run `autotune --config FILE` first");
-    assert_int_not_equal(access("record.sqlite", F_OK), 0);
-    assert_int_equal(record_open(&record, "nowhere/record.sqlite", &repair, &error), ERROR_RECORD);
-    assert_string_equal(error.file, "nowhere/record.sqlite");
 }
 
 static void test_a_removed_record_is_not_written_to(void **state)
@@ -1001,26 +901,6 @@ static void test_a_removed_record_is_not_written_to(void **state)
     assert_non_null(strstr(error.message, "removed or replaced"));
     study_release(&subject);
     record_close(record);
-}
-
-static void test_finishing_needs_the_winners_result(void **state)
-{
-    (void)state;
-    struct record *record = open_record("record.sqlite");
-    struct error error;
-    struct study study;
-    struct study subject;
-    int64_t id = 0;
-    fixture_study(&study);
-    fixture_subject(&subject);
-    check(record_begin(record, &subject, false, &id, &error), &error);
-    assert_int_equal(record_finish(record, id, &study, &error), ERROR_RECORD);
-    assert_string_equal(error.message, "the winner of 'reduce_sum' has no result in the record");
-    check(record_result(record, id, &study.results[1], "finals", &error), &error);
-    check(record_finish(record, id, &study, &error), &error);
-    record_close(record);
-    study_release(&study);
-    study_release(&subject);
 }
 
 /* Stores a study of its own problem, from the opening of the record on. */
@@ -1070,41 +950,6 @@ static void test_several_processes_write_at_once(void **state)
     assert_int_equal(count_of("record.sqlite", "SELECT count(*) FROM variant"), 6 * WRITERS);
 }
 
-/* A killed process loses nothing that record_result() has taken. */
-static void test_results_survive_a_killed_process(void **state)
-{
-    (void)state;
-    pid_t child = fork();
-    if (child == 0) {
-        struct record *record = NULL;
-        struct record_repair repair;
-        struct study study;
-        struct study subject;
-        int64_t id = 0;
-        fixture_study(&study);
-        fixture_subject(&subject);
-        int result = record_open(&record, "record.sqlite", &repair, NULL);
-        if (result == 0)
-            result = record_begin(record, &subject, false, &id, NULL);
-        for (size_t i = 0; result == 0 && i < 4; i++)
-            result = record_result(record, id, &study.results[i], "screening", NULL);
-        _exit(result == 0 ? 0 : 1); /* without record_close(): the log stays behind */
-    }
-    int status = -1;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-    assert_int_equal(access("record.sqlite-wal", F_OK), 0);
-    struct record *record = open_record("record.sqlite");
-    struct study subject;
-    struct error error;
-    int64_t id = 0;
-    fixture_subject(&subject);
-    check(record_begin(record, &subject, false, &id, &error), &error);
-    assert_int_equal(subject.result_count, 4);
-    record_close(record);
-    study_release(&subject);
-}
-
 /* As a user to whom the folder is closed for writing: the child gives up root where it has it. */
 static int read_closed_folder(void)
 {
@@ -1140,46 +985,11 @@ static void test_reads_a_record_in_a_closed_folder(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static double seconds(void)
-{
-    struct timespec now;
-    assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &now), 0);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* A sweep's results must not hold it up: 504 take some 0.03 s. The limit is for slow and busy
- * machines and sanitizers. */
-static void test_storing_is_fast(void **state)
-{
-    (void)state;
-    struct record *record = open_record("record.sqlite");
-    struct error error;
-    struct study study;
-    struct study subject;
-    int64_t id = 0;
-    fixture_study(&study);
-    fixture_subject(&subject);
-    check(record_begin(record, &subject, false, &id, &error), &error);
-    double start = seconds();
-    for (int64_t i = 0; i < 504; i++) {
-        bindings_set(&study.results[0].parameters, "block_size", value_integer(i));
-        check(record_result(record, id, &study.results[0], "screening", &error), &error);
-    }
-    double taken = seconds() - start;
-    print_message("504 results stored in %.3f s\n", taken);
-    assert_true(taken < 10);
-    record_close(record);
-    study_release(&subject);
-    study_release(&study);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(test_a_record_that_nobody_else_uses_opens_without_a_pause),
         SCRATCH_TEST(test_studies_read_back_as_they_were),
         SCRATCH_TEST(test_imported_results_are_kept_apart),
-        SCRATCH_TEST(test_cards_of_one_name_are_kept_apart),
         SCRATCH_TEST(test_a_failure_counts_until_the_variant_is_tried_again),
         SCRATCH_TEST(test_what_does_not_run_a_variant_does_not_take_a_failure_back),
         SCRATCH_TEST(test_a_constraint_in_the_same_study_does_not_take_a_failure_back),
@@ -1193,19 +1003,13 @@ int main(void)
         SCRATCH_TEST(test_keeps_the_samples_of_both_phases),
         SCRATCH_TEST(test_views_answer_a_users_questions),
         SCRATCH_TEST(test_reads_the_latest_study_of_each_subject_in_order),
-        SCRATCH_TEST(test_the_latest_study_is_the_one_tuned_last),
         SCRATCH_TEST(test_foreign_files_are_kept),
         SCRATCH_TEST(test_a_newer_record_is_refused_and_left_alone),
         SCRATCH_TEST(test_an_older_record_is_set_aside_whole),
-        SCRATCH_TEST(test_a_record_of_an_impossible_version_is_damaged),
         SCRATCH_TEST(test_a_changed_table_is_damage),
-        SCRATCH_TEST(test_missing_record_says_what_to_run),
         SCRATCH_TEST(test_a_removed_record_is_not_written_to),
-        SCRATCH_TEST(test_finishing_needs_the_winners_result),
         SCRATCH_TEST(test_several_processes_write_at_once),
-        SCRATCH_TEST(test_results_survive_a_killed_process),
         SCRATCH_TEST(test_reads_a_record_in_a_closed_folder),
-        SCRATCH_TEST(test_storing_is_fast),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

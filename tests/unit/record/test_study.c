@@ -10,17 +10,6 @@
 
 #include <cmocka.h>
 
-static void test_counts_outcomes(void **state)
-{
-    (void)state;
-    struct study study;
-    fixture_study(&study);
-    assert_int_equal(study_count(&study, OUTCOME_MEASURED), 3);
-    assert_int_equal(study_count(&study, OUTCOME_TIMEOUT), 2);
-    assert_int_equal(study_count(&study, OUTCOME_FAULT), 0);
-    study_release(&study);
-}
-
 static void assert_ranking(const struct study *study, const size_t expected[6])
 {
     size_t indices[6];
@@ -55,20 +44,6 @@ static void test_ranks_compiled_variants_by_occupancy(void **state)
     study.has_winner = false;
     assert_ranking(&study, (const size_t[]){1, 3, 0, 4, 5, 2});
     study_release(&study);
-}
-
-static void test_key_names_kernel_gpu_problem_and_cache(void **state)
-{
-    (void)state;
-    struct study study;
-    fixture_study(&study);
-    char *key = study_key(&study);
-    assert_string_equal(key, "reduce_sum|NVIDIA H200|sm_90|n=16777216 tolerance=0.1|cold");
-    free(key);
-    study_release(&study);
-    assert_null(study.kernel);
-    assert_int_equal(study.result_count, 0);
-    study_release(&study); /* what is released is empty, and may be released again */
 }
 
 /* Its twin's time and figures, but no samples: these were taken once. */
@@ -129,13 +104,11 @@ static void test_duplicates_follow_the_first_twin(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts_outcomes),
         cmocka_unit_test(test_ranks_the_winner_then_by_time_then_the_rest_by_parameters),
         cmocka_unit_test(test_ranks_compiled_variants_by_occupancy),
         cmocka_unit_test(test_a_duplicate_has_what_was_measured_for_its_twin),
         cmocka_unit_test(test_a_duplicate_without_its_twin_has_no_time),
         cmocka_unit_test(test_duplicates_follow_the_first_twin),
-        cmocka_unit_test(test_key_names_kernel_gpu_problem_and_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

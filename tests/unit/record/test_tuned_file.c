@@ -103,30 +103,6 @@ static void test_entry_says_what_the_study_found(void **state)
     tuned_entry_release(&entry);
 }
 
-static void test_entry_says_how_it_was_measured(void **state)
-{
-    (void)state;
-    struct study study;
-    struct tuned_entry entry;
-    fixture_study(&study);
-    study.empty_batch_ns = 1312.5;
-    study.conditions = (struct gpu_conditions){true, 12, 3, 1950.25, 1};
-    tuned_entry_from_study(&study, &entry);
-    assert_int_equal(entry.runs, 0); /* single runs */
-    assert_real(entry.empty_kernel_ns, 2660.25);
-    assert_real(entry.sm_clock_mhz, 1950.25);
-    assert_int_equal(entry.dropped_samples, 12);
-    assert_int_equal(entry.throttled_samples, 3);
-    assert_int_equal(entry.other_processes, 1);
-    tuned_entry_release(&entry);
-    study.results[study.winner].runs = 32;
-    tuned_entry_from_study(&study, &entry);
-    assert_int_equal(entry.runs, 32);
-    assert_real(entry.empty_kernel_ns, 1312.5);
-    tuned_entry_release(&entry);
-    study_release(&study);
-}
-
 static void test_reads_back_what_was_written(void **state)
 {
     (void)state;
@@ -153,145 +129,6 @@ static void test_reads_back_what_was_written(void **state)
     assert_entries_equal(&read.entries[0], &entry);
     tuned_file_release(&read);
     tuned_entry_release(&entry);
-}
-
-/* What an application's own inih makes of the file. */
-struct plain_reader {
-    size_t keys;
-    size_t found;
-};
-
-static int plain_handler(void *user, const char *section, const char *name, const char *value)
-{
-    static const char *const expected[][2] = {
-        {"kernel", "reduce_sum"},       {"gpu", "NVIDIA H200"},
-        {"compute_capability", "90"},   {"template_hash", "0123456789abcdef0123456789abcdef"},
-        {"problem.n", "16777216"},      {"problem.tolerance", "0.1"},
-        {"parameter.scale", "2.0"},     {"parameter.finish", "two_pass"},
-        {"median_ns", "24096"},         {"date", "2026-11-21T06:12:00Z"},
-        {"tie.1.block_size", "256"},    {"tie.1.finish", "last_block"},
-        {"empty_kernel_ns", "2660.25"}, {"command", "autotune --config sweep.ini"},
-    };
-    struct plain_reader *reader = user;
-    reader->keys++;
-    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
-        if (strcmp(name, expected[i][0]) == 0 && strcmp(value, expected[i][1]) == 0)
-            reader->found++;
-    return strncmp(section, "reduce_sum ", 11) == 0;
-}
-
-static void test_plain_inih_reads_it(void **state)
-{
-    (void)state;
-    struct plain_reader reader = {0};
-    write_entry("tuned.ini", fixture_entry());
-    assert_int_equal(ini_parse("tuned.ini", plain_handler, &reader), 0);
-    assert_int_equal(reader.found, 14);
-    assert_int_equal(reader.keys, 16 + 2 + 4 + 10 + 4);
-}
-
-static void test_merging_replaces_the_same_section_only(void **state)
-{
-    (void)state;
-    struct tuned_file tuned = {0};
-    struct tuned_entry first = fixture_entry();
-    struct tuned_entry second = fixture_entry();
-    second.registers = 99;
-    struct study other_gpu;
-    struct tuned_entry third;
-    fixture_study(&other_gpu);
-    strcpy(other_gpu.environment.gpu.name, "NVIDIA A100");
-    tuned_entry_from_study(&other_gpu, &third);
-    study_release(&other_gpu);
-    tuned_file_merge(&tuned, &first);
-    tuned_file_merge(&tuned, &third);
-    tuned_file_merge(&tuned, &second);
-    assert_null(second.section);
-    assert_int_equal(tuned.count, 2);
-    assert_int_equal(tuned.entries[0].registers, 99);
-    assert_string_equal(tuned.entries[0].gpu, "NVIDIA H200");
-    assert_string_equal(tuned.entries[1].gpu, "NVIDIA A100");
-    tuned_file_release(&tuned);
-}
-
-/* Sections are named differently by an older autotune, or by people: what an entry is about counts. */
-static void test_a_section_is_only_a_name(void **state)
-{
-    (void)state;
-    struct tuned_file tuned = {0};
-    struct tuned_entry old = fixture_entry();
-    struct tuned_entry warm = fixture_entry();
-    struct tuned_entry new = fixture_entry();
-    char *name = alloc_string(new.section);
-    old.section[11] = old.section[11] == '0' ? '1' : '0';
-    char *old_name = alloc_string(old.section);
-    strcpy(warm.cache, "warm"); /* as long as "cold" */
-    new.registers = 99;
-    tuned_file_merge(&tuned, &old);
-    tuned_file_merge(&tuned, &warm);
-    tuned_file_merge(&tuned, &new);
-    assert_int_equal(tuned.count, 2);
-    assert_string_equal(tuned.entries[0].section, old_name);
-    assert_int_equal(tuned.entries[0].registers, 99);
-    assert_string_equal(tuned.entries[1].section, name);
-
-    struct tuned_entry other = fixture_entry();
-    bindings_set(&other.problem, "n", value_integer(1));
-    tuned_file_merge(&tuned, &other); /* its name is another's */
-    assert_int_equal(tuned.count, 3);
-    assert_string_equal(tuned.entries[2].section, "reduce_sum 00000001");
-    free(name);
-    free(old_name);
-    tuned_file_release(&tuned);
-}
-
-/* As to a look-up. */
-static void test_cards_of_one_name_with_other_numbers_of_sms_have_entries_of_their_own(void **state)
-{
-    (void)state;
-    struct tuned_file tuned = {0};
-    struct error error;
-    for (int i = 0; i < 4; i++) {
-        struct tuned_entry entry = fixture_entry();
-        entry.sm_count -= 18 * (i % 2);
-        tuned_file_merge(&tuned, &entry);
-        assert_int_equal(tuned.count, i == 0 ? 1 : 2);
-    }
-    assert_string_not_equal(tuned.entries[0].section, tuned.entries[1].section);
-    assert_int_equal(tuned_file_write("tuned.ini", &tuned, &error), 0);
-    tuned_file_release(&tuned);
-    assert_int_equal(tuned_file_read("tuned.ini", &tuned, &error), 0);
-    assert_int_equal(tuned.count, 2);
-    assert_int_equal(tuned.entries[0].sm_count - tuned.entries[1].sm_count, 18);
-    struct tuned_entry unknown = fixture_entry(); /* of any of them */
-    unknown.sm_count = 0;
-    assert_int_equal(tuned_file_find(&tuned, &unknown), 0);
-    tuned_entry_release(&unknown);
-    tuned_file_release(&tuned);
-}
-
-static void test_a_number_is_the_same_however_it_is_written(void **state)
-{
-    (void)state;
-    struct tuned_file tuned = {0};
-    struct tuned_entry old = fixture_entry();
-    struct tuned_entry new = fixture_entry();
-    bindings_set(&old.problem, "n", value_real(1e4));
-    bindings_set(&new.problem, "n", value_integer(10000));
-    new.registers = 99;
-    tuned_file_merge(&tuned, &old);
-    tuned_file_merge(&tuned, &new);
-    assert_int_equal(tuned.count, 1);
-    assert_int_equal(tuned.entries[0].registers, 99);
-    tuned_file_release(&tuned);
-}
-
-static void test_missing_file_is_no_entries(void **state)
-{
-    (void)state;
-    struct tuned_file tuned;
-    assert_int_equal(tuned_file_read("nowhere/tuned.ini", &tuned, NULL), 0);
-    assert_int_equal(tuned.count, 0);
 }
 
 /* Writes a good file with `from` replaced by `to`, and reads it. */
@@ -489,20 +326,6 @@ static void test_an_unfinished_study_gives_its_best_so_far(void **state)
     assert_non_null(strstr(text, "\nincomplete = yes\n"));
     free(text);
     study_release(&study);
-}
-
-static void test_update_leaves_a_foreign_file_alone(void **state)
-{
-    (void)state;
-    struct tuned_entry entry = fixture_entry();
-    struct error error;
-    size_t taken;
-    assert_int_equal(scratch_write("tuned.ini", "[mine]\nkey = 1\n"), 0);
-    assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, &taken, &error), ERROR_CONFIG);
-    assert_null(entry.section);
-    char *text = scratch_read("tuned.ini");
-    assert_string_equal(text, "[mine]\nkey = 1\n");
-    free(text);
 }
 
 /* --- what the tuner and libtuned read --- */
@@ -726,56 +549,6 @@ static void test_every_spelling_is_the_same_to_both(void **state)
     }
 }
 
-static void test_newer_keys_are_kept(void **state)
-{
-    (void)state;
-    struct tuned_table *table;
-    struct tuned_entry entry = fixture_entry();
-    write_spelling("512\nnewer.thing = [1] 2 ;");
-    assert_int_equal(tuned_load(&table, "tuned.ini", NULL), 0);
-    assert_int_equal(tuned_at(table, 0)->parameters[0].integer, 512);
-    tuned_free(table);
-    assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, &(size_t){0}, NULL), 0);
-    char *text = scratch_read("tuned.ini");
-    assert_non_null(strstr(text, "\nnewer.thing = [1] 2 ;\n"));
-    free(text);
-}
-
-/* A good file whose entry is followed by `more`. */
-static char *good_file_and(const char *more)
-{
-    write_entry("good.ini", fixture_entry());
-    char *good = scratch_read("good.ini");
-    char *text = alloc_format("; mine\n%s%s", good, more);
-    free(good);
-    assert_int_equal(scratch_write("tuned.ini", text), 0);
-    return text;
-}
-
-static void test_comments_survive_an_update(void **state)
-{
-    (void)state;
-    static const char *const comments[] = {"; mine\n", "; end of the first\n",
-                                           "# of the second\n[other 1]\n", "; inline\n",
-                                           "; at the end"};
-    struct tuned_entry entry = fixture_entry();
-    free(good_file_and("; end of the first\n\n# of the second\n[other 1] ; inline\nkernel = other\n"
-                       "; at the end"));
-    entry.median_ns = entry.low_ns = 20000;
-    assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, &(size_t){0}, NULL), 0);
-    char *after = scratch_read("tuned.ini");
-    assert_non_null(strstr(after, "median_ns = 20000\n"));
-    for (size_t i = 0; i < sizeof comments / sizeof *comments; i++)
-        assert_non_null(strstr(after, comments[i]));
-    entry = fixture_entry();
-    entry.median_ns = entry.low_ns = 20000;
-    assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, &(size_t){0}, NULL), 0);
-    char *again = scratch_read("tuned.ini");
-    assert_string_equal(again, after);
-    free(after);
-    free(again);
-}
-
 static void test_comment_on_a_replaced_line_survives(void **state)
 {
     (void)state;
@@ -787,61 +560,22 @@ static void test_comment_on_a_replaced_line_survives(void **state)
     free(text);
 }
 
-static void test_one_bad_section_costs_itself_alone(void **state)
-{
-    (void)state;
-    struct tuned_file tuned;
-    struct tuned_entry entry = fixture_entry();
-    char *section = alloc_string(entry.section);
-    char *bad =
-        alloc_format("\n[my 1]\nkernel = my-kernel\nsamples = 3\n\n[%s]\nkernel = x\n", section);
-    char *before = good_file_and(bad);
-    assert_int_equal(tuned_file_read("tuned.ini", &tuned, NULL), 0);
-    assert_int_equal(tuned.count, 1);
-    assert_int_equal(tuned.skipped_count, 2);
-    assert_string_equal(tuned.skipped[0].section, "my 1");
-    assert_non_null(strstr(tuned.skipped[0].reason.message, "'my-kernel' of key 'kernel'"));
-    assert_non_null(strstr(tuned.skipped[1].reason.message, "is given twice"));
-    tuned_file_release(&tuned);
-    assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, &(size_t){0}, NULL), 0);
-    char *after = scratch_read("tuned.ini");
-    assert_non_null(strstr(after, "\n[my 1]\nkernel = my-kernel\nsamples = 3\n"));
-    assert_int_equal(tuned_file_read("tuned.ini", &tuned, NULL), 0);
-    assert_int_equal(tuned.skipped_count, 1); /* the second of the same name is gone */
-    tuned_file_release(&tuned);
-    free(after);
-    free(before);
-    free(bad);
-    free(section);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(test_entry_says_what_the_study_found),
-        cmocka_unit_test(test_entry_says_how_it_was_measured),
         SCRATCH_TEST(test_reads_back_what_was_written),
-        SCRATCH_TEST(test_plain_inih_reads_it),
-        SCRATCH_TEST(test_merging_replaces_the_same_section_only),
-        SCRATCH_TEST(test_missing_file_is_no_entries),
-        SCRATCH_TEST(test_a_section_is_only_a_name),
-        SCRATCH_TEST(test_cards_of_one_name_with_other_numbers_of_sms_have_entries_of_their_own),
-        SCRATCH_TEST(test_a_number_is_the_same_however_it_is_written),
         SCRATCH_TEST(test_refuses_damaged_files_at_their_line),
         SCRATCH_TEST(test_refuses_lines_that_readers_cut),
         SCRATCH_TEST(test_long_commands_are_cut_to_their_line),
         SCRATCH_TEST(test_does_not_write_what_would_not_read_back),
         SCRATCH_TEST(test_updates_at_once_lose_no_entry),
-        SCRATCH_TEST(test_update_leaves_a_foreign_file_alone),
         SCRATCH_TEST(test_an_incomplete_entry_does_not_replace_a_complete_one),
         SCRATCH_TEST(test_an_unfinished_study_gives_its_best_so_far),
         SCRATCH_TEST(test_tuner_and_library_read_what_was_written),
         SCRATCH_TEST(test_the_locale_changes_nothing),
         SCRATCH_TEST(test_every_spelling_is_the_same_to_both),
-        SCRATCH_TEST(test_newer_keys_are_kept),
-        SCRATCH_TEST(test_comments_survive_an_update),
         SCRATCH_TEST(test_comment_on_a_replaced_line_survives),
-        SCRATCH_TEST(test_one_bad_section_costs_itself_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
