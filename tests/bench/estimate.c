@@ -10,9 +10,7 @@
  * GPU.
  */
 #include "base/alloc.h"
-#include "search/measured_space.h"
 #include "search/search.h"
-#include "search/search_estimate.h"
 #include "search/simulation.h"
 
 #include <math.h>

@@ -57,7 +57,7 @@ static void write_bytes(const char *path, const struct bytes *bytes, size_t size
 }
 
 /* A sequence that is the same everywhere. */
-static size_t random_below(uint64_t *state, size_t limit)
+static size_t draw_below(uint64_t *state, size_t limit)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): no file here is empty */
@@ -184,7 +184,7 @@ static void test_record(void **state)
     }
     count = wanted() > 0 ? wanted() : ALL_BITS;
     for (size_t i = 0; i < count; i++) {
-        size_t bit = random_below(&random, bytes.size * 8);
+        size_t bit = draw_below(&random, bytes.size * 8);
         bytes.data[bit / 8] = (char)(bytes.data[bit / 8] ^ 1 << bit % 8);
         write_bytes("record.sqlite", &bytes, bytes.size);
         use_damaged(&written, NULL, &bits);
@@ -216,7 +216,7 @@ static void test_cache(void **state)
     struct error error;
     uint64_t random = 1;
     for (size_t i = 0; i < sizeof image; i++)
-        image[i] = (char)random_below(&random, 256);
+        image[i] = (char)draw_below(&random, 256);
     struct compilation compilation = {.cubin = image,
                                       .cubin_bytes = sizeof image,
                                       .log = alloc_string("a log"),

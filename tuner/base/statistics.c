@@ -219,9 +219,7 @@ static void resample_medians(const double *sorted, size_t count, double *medians
     free(counts);
 }
 
-/* Turns any seed into a nonzero state for statistics_random() with splitmix64's finaliser, so that
- * neighbouring seeds give unrelated states. */
-static uint64_t state_from_seed(uint64_t seed)
+uint64_t statistics_seed(uint64_t seed)
 {
     uint64_t z = seed + UINT64_C(0x9e3779b97f4a7c15);
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -309,7 +307,7 @@ static double *bootstrap_medians(const double *samples, size_t count, unsigned r
     double *medians = alloc_zeroed(resamples, sizeof *medians);
     memcpy(sorted, samples, count * sizeof *sorted);
     statistics_sort(sorted, count);
-    resample_medians(sorted, count, medians, resamples, state_from_seed(seed));
+    resample_medians(sorted, count, medians, resamples, statistics_seed(seed));
     free(sorted);
     return medians;
 }

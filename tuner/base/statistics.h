@@ -80,6 +80,22 @@ struct interval statistics_median_ratio(const double *a, size_t a_count, const d
 /* The next number of the xorshift64* generator; `*state` must not be 0. */
 uint64_t statistics_random(uint64_t *state);
 
+/* A state for it, for any seed: not 0, and unrelated for neighbouring seeds (splitmix64's finaliser: Steele, Lea
+ * and Flood, Fast splittable pseudorandom number generators, 2014). */
+uint64_t statistics_seed(uint64_t seed);
+
+/* 0 … `count` - 1, equally likely but for 2^-56 * count. */
+static inline size_t random_below(uint64_t *state, size_t count)
+{
+    return (size_t)((statistics_random(state) >> 8) % count);
+}
+
+/* 0 … 1, without 1 itself. */
+static inline double random_fraction(uint64_t *state)
+{
+    return (double)(statistics_random(state) >> 11) * 0x1p-53;
+}
+
 /* Shuffles indices in place (Fisher and Yates). */
 void statistics_shuffle(size_t *indices, size_t count, uint64_t *state);
 

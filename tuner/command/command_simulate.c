@@ -4,7 +4,6 @@
 #include "base/csv.h"
 #include "base/literal.h"
 #include "base/text_table.h"
-#include "search/measured_space.h"
 #include "search/search.h"
 #include "search/simulation.h"
 #include "template/value_list.h"

@@ -1,6 +1,7 @@
 #include "record/record.h"
 
 #include "base/alloc.h"
+#include "base/value.h"
 #include "record/record_database.h"
 
 #include <jansson.h>
@@ -653,21 +654,11 @@ static int read_study(struct record *record, sqlite3_stmt *row, enum result_set 
     return status;
 }
 
-static double number_of(struct value value)
-{
-    return value.kind == VALUE_INTEGER ? (double)value.as.integer : value.as.real;
-}
-
-static bool is_number(struct value value)
-{
-    return value.kind == VALUE_INTEGER || value.kind == VALUE_REAL;
-}
-
 /* Numbers by size, anything else by its text. */
 static int compare_values(struct value a, struct value b)
 {
-    if (is_number(a) && is_number(b))
-        return (number_of(a) > number_of(b)) - (number_of(a) < number_of(b));
+    if (number_is(&a) && number_is(&b))
+        return (number_real(&a) > number_real(&b)) - (number_real(&a) < number_real(&b));
     char first[VALUE_TEXT_BYTES];
     char second[VALUE_TEXT_BYTES];
     return strcmp(value_text(a, first), value_text(b, second));

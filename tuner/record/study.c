@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/statistics.h"
-#include "search/search_estimate.h"
+#include "search/search.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/statistics.h"
+#include "base/value.h"
 #include "record/compare.h"
 #include "record/gpu.h"
 
@@ -35,20 +36,10 @@ bool importance_better(const struct importance *importance, double a, double b)
 
 /* --- levels --- */
 
-static double number_of(struct value value)
-{
-    return value.kind == VALUE_REAL ? value.as.real : (double)value.as.integer;
-}
-
-static bool is_number(struct value value)
-{
-    return value.kind == VALUE_INTEGER || value.kind == VALUE_REAL;
-}
-
 static int compare_levels(const void *left, const void *right)
 {
-    double a = number_of(((const struct parameter_level *)left)->value);
-    double b = number_of(((const struct parameter_level *)right)->value);
+    double a = number_real(&((const struct parameter_level *)left)->value);
+    double b = number_real(&((const struct parameter_level *)right)->value);
     return (a > b) - (a < b);
 }
 
@@ -84,7 +75,7 @@ static void collect_levels(const struct study *study, struct parameter_importanc
         if (value == NULL || level < parameter->level_count)
             continue;
         ARRAY_APPEND(parameter->levels, parameter->level_count)->value = *value;
-        numbers = numbers && is_number(*value);
+        numbers = numbers && number_is(value);
     }
     if (numbers && parameter->level_count > 1)
         qsort(parameter->levels, parameter->level_count, sizeof *parameter->levels, compare_levels);
@@ -333,7 +324,7 @@ bool parameter_best_at_end(const struct importance *importance,
     size_t best = parameter_best_level(importance, parameter, study);
     if (!importance->of_time || parameter->level_count < 3 ||
         fmax(parameter->total, parameter->near) < MATTERS || best == parameter->level_count ||
-        !is_number(parameter->levels[0].value) || !is_number(parameter->levels[best].value))
+        !number_is(&parameter->levels[0].value) || !number_is(&parameter->levels[best].value))
         return false;
     struct value value = parameter->levels[best].value;
     *largest = best + 1 == parameter->level_count;

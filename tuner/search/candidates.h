@@ -7,7 +7,7 @@
 #define AUTOTUNE_CANDIDATES_H
 
 #include "search/gaussian_process.h"
-#include "search/point_table.h"
+#include "search/search_space.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,262 @@
 #include "search/gaussian_process.h"
 
 #include "base/alloc.h"
+#include "base/value.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- covariance --- */
+
+/* Of lists up to this length, the factors of all pairs are kept. */
+enum { TABLE_VALUES = 64 };
+
+/* The last one is the noise's. */
+static const struct covariance_prior priors[COVARIANCE_LEARNT + 1] = {
+    [COVARIANCE_RELEVANCE] = {0, 2},                /* w = 0.5 */
+    [COVARIANCE_LENGTH] = {0.6931471805599453, 1},  /* l = 2, twice the whole range of values */
+    [COVARIANCE_TWOS] = {0, 1},                     /* t = 1 */
+    [COVARIANCE_LEARNT] = {-4.6051701859880914, 1}, /* a variance of 0.01 */
+};
+
+/* --- where values lie --- */
+
+/* How often 2 divides a whole number above 0; 0 for other numbers. */
+static double count_twos(const struct value *value)
+{
+    int64_t integer;
+    if (!number_whole(value, &integer) || integer <= 0)
+        return 0;
+    return (double)__builtin_ctzll((unsigned long long)integer);
+}
+
+static int compare_reals(const void *a, const void *b)
+{
+    double left = *(const double *)a;
+    double right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* Replaces numbers by their ranks. */
+static void rank(double *numbers, size_t count)
+{
+    double *sorted = alloc_zeroed(count, sizeof *sorted);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = numbers[i];
+    qsort(sorted, count, sizeof *sorted, compare_reals);
+    for (size_t i = 0; i < count; i++) {
+        const double *found = bsearch(&numbers[i], sorted, count, sizeof *sorted, compare_reals);
+        numbers[i] = found != NULL ? (double)(found - sorted) : 0;
+    }
+    free(sorted);
+}
+
+/* Scales to 0 … 1; equal numbers become 0. */
+static void scale(double *numbers, size_t count)
+{
+    double low = INFINITY;
+    double high = -INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        low = fmin(low, numbers[i]);
+        high = fmax(high, numbers[i]);
+    }
+    for (size_t i = 0; i < count; i++)
+        numbers[i] = high > low ? (numbers[i] - low) / (high - low) : 0;
+}
+
+static void place_values(struct covariance_parameter *parameter, const struct value_list *list)
+{
+    bool positive = true;
+    for (size_t i = 0; i < list->count; i++) {
+        parameter->coordinates[i] = number_real(&list->values[i]);
+        positive = positive && parameter->coordinates[i] > 0;
+    }
+    if (!positive)
+        rank(parameter->coordinates, list->count);
+    for (size_t i = 0; i < list->count && positive; i++)
+        parameter->coordinates[i] = log(parameter->coordinates[i]);
+    scale(parameter->coordinates, list->count);
+}
+
+/* Where more twos come with larger values only, as in 1, 2, 4, 8, they say nothing new. */
+static bool twos_are_news(const struct covariance_parameter *parameter)
+{
+    for (size_t i = 0; i < parameter->count; i++)
+        for (size_t j = 0; j < parameter->count; j++)
+            if (parameter->coordinates[i] < parameter->coordinates[j] &&
+                parameter->twos[i] > parameter->twos[j])
+                return true;
+    return false;
+}
+
+static void place_twos(struct covariance_parameter *parameter, const struct value_list *list)
+{
+    double most = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        parameter->twos[i] = count_twos(&list->values[i]);
+        most = fmax(most, parameter->twos[i]);
+    }
+    bool news = twos_are_news(parameter);
+    for (size_t i = 0; i < list->count; i++)
+        parameter->twos[i] = news ? parameter->twos[i] / most : 0;
+}
+
+/* --- factors --- */
+
+static double value_distance(const struct covariance_parameter *parameter, size_t a, size_t b)
+{
+    if (!parameter->ordered)
+        return a == b ? 0 : 1;
+    return fabs(parameter->coordinates[a] - parameter->coordinates[b]);
+}
+
+/* The factor for two values. If `slopes` is not NULL, also its logarithm's derivatives with respect
+ * to what was learnt. */
+static double factor_of(const struct covariance_parameter *parameter, size_t a, size_t b,
+                        double slopes[COVARIANCE_LEARNT])
+{
+    double w = 1 / (1 + exp(-parameter->learnt[COVARIANCE_RELEVANCE]));
+    double d = value_distance(parameter, a, b) * exp(-parameter->learnt[COVARIANCE_LENGTH]);
+    double u =
+        fabs(parameter->twos[a] - parameter->twos[b]) * exp(parameter->learnt[COVARIANCE_TWOS]);
+    double likeness = exp(-d - u);
+    double factor = 1 - w + w * likeness;
+    if (slopes != NULL) {
+        slopes[COVARIANCE_RELEVANCE] = (likeness - 1) * w * (1 - w) / factor;
+        slopes[COVARIANCE_LENGTH] = w * likeness * d / factor;
+        slopes[COVARIANCE_TWOS] = -w * likeness * u / factor;
+    }
+    return factor;
+}
+
+static void update_tables(struct covariance_parameter *parameter, bool slopes)
+{
+    for (size_t a = 0; a < parameter->count; a++)
+        for (size_t b = 0; b < parameter->count; b++) {
+            double slope[COVARIANCE_LEARNT];
+            size_t pair = a * parameter->count + b;
+            parameter->factors[pair] = (float)factor_of(parameter, a, b, slopes ? slope : NULL);
+            for (int i = 0; slopes && i < COVARIANCE_LEARNT; i++)
+                parameter->slopes[pair][i] = (float)slope[i];
+        }
+}
+
+void covariance_update(struct covariance *covariance, bool slopes)
+{
+    for (size_t i = 0; i < covariance->count; i++)
+        if (covariance->parameters[i].factors != NULL)
+            update_tables(&covariance->parameters[i], slopes);
+}
+
+double covariance_of(const struct covariance *covariance, const uint32_t *a, const uint32_t *b)
+{
+    double product = 1;
+    for (size_t i = 0; i < covariance->count; i++) {
+        const struct covariance_parameter *parameter = &covariance->parameters[i];
+        size_t left = a[parameter->index];
+        size_t right = b[parameter->index];
+        product *= parameter->factors != NULL
+                       ? (double)parameter->factors[left * parameter->count + right]
+                       : factor_of(parameter, left, right, NULL);
+    }
+    return product;
+}
+
+void covariance_slopes(const struct covariance *covariance, size_t index, const uint32_t *a,
+                       const uint32_t *b, double slopes[COVARIANCE_LEARNT])
+{
+    const struct covariance_parameter *parameter = &covariance->parameters[index];
+    size_t left = a[parameter->index];
+    size_t right = b[parameter->index];
+    if (parameter->factors == NULL) {
+        (void)factor_of(parameter, left, right, slopes);
+        return;
+    }
+    const float *kept = parameter->slopes[left * parameter->count + right];
+    for (int i = 0; i < COVARIANCE_LEARNT; i++)
+        slopes[i] = (double)kept[i];
+}
+
+double covariance_distance(const struct covariance *covariance, const uint32_t *a,
+                           const uint32_t *b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < covariance->count; i++) {
+        const struct covariance_parameter *parameter = &covariance->parameters[i];
+        sum += value_distance(parameter, a[parameter->index], b[parameter->index]);
+    }
+    return sum;
+}
+
+/* --- what is learnt --- */
+
+size_t covariance_learnt_count(const struct covariance *covariance)
+{
+    return covariance->count * COVARIANCE_LEARNT + 1;
+}
+
+double *covariance_learnt(struct covariance *covariance, size_t index)
+{
+    size_t parameter = index / COVARIANCE_LEARNT;
+    return parameter < covariance->count
+               ? &covariance->parameters[parameter].learnt[index % COVARIANCE_LEARNT]
+               : &covariance->noise;
+}
+
+struct covariance_prior covariance_prior(const struct covariance *covariance, size_t index)
+{
+    return priors[index / COVARIANCE_LEARNT < covariance->count ? index % COVARIANCE_LEARNT
+                                                                : COVARIANCE_LEARNT];
+}
+
+/* --- making and releasing --- */
+
+static void init_parameter(struct covariance_parameter *parameter, size_t index,
+                           const struct search_parameter *described)
+{
+    size_t count = described->values->count;
+    *parameter = (struct covariance_parameter){
+        .index = index, .count = count, .ordered = described->ordered};
+    parameter->coordinates = alloc_zeroed(count, sizeof *parameter->coordinates);
+    parameter->twos = alloc_zeroed(count, sizeof *parameter->twos);
+    if (described->ordered) {
+        place_values(parameter, described->values);
+        place_twos(parameter, described->values);
+    }
+    if (count > TABLE_VALUES)
+        return;
+    parameter->factors = alloc_zeroed(count * count, sizeof *parameter->factors);
+    parameter->slopes = alloc_zeroed(count * count, sizeof *parameter->slopes);
+}
+
+void covariance_init(struct covariance *covariance, const struct search_space *space)
+{
+    *covariance = (struct covariance){0};
+    for (size_t i = 0; i < search_space_dimensions(space); i++)
+        if (search_space_parameter(space, i)->values->count > 1)
+            init_parameter(ARRAY_APPEND(covariance->parameters, covariance->count), i,
+                           search_space_parameter(space, i));
+    for (size_t i = 0; i < covariance_learnt_count(covariance); i++)
+        *covariance_learnt(covariance, i) = covariance_prior(covariance, i).mean;
+    covariance_update(covariance, false);
+}
+
+void covariance_release(struct covariance *covariance)
+{
+    for (size_t i = 0; i < covariance->count; i++) {
+        struct covariance_parameter *parameter = &covariance->parameters[i];
+        free(parameter->coordinates);
+        free(parameter->twos);
+        free(parameter->factors);
+        free(parameter->slopes);
+    }
+    free(covariance->parameters);
+    *covariance = (struct covariance){0};
+}
+
+/* --- the process --- */
 
 void gaussian_process_init(struct gaussian_process *process, const struct search_space *space,
                            size_t capacity)
@@ -42,6 +294,20 @@ const double *gaussian_process_row(const struct gaussian_process *process, size_
     return process->factor + index * process->capacity;
 }
 
+/* Cholesky's decomposition of a positive definite matrix, row by row: `row` of the factor has the row of the
+ * matrix. The square of a diagonal element is at least `least`, despite rounding. */
+static void decompose_row(double *factor, size_t stride, size_t row, double least)
+{
+    double *own = factor + row * stride;
+    for (size_t j = 0; j <= row; j++) {
+        const double *other = factor + j * stride;
+        double sum = own[j];
+        for (size_t k = 0; k < j; k++)
+            sum -= own[k] * other[k];
+        own[j] = j == row ? sqrt(fmax(sum, least)) : sum / other[j];
+    }
+}
+
 void gaussian_process_add(struct gaussian_process *process, const uint32_t *point)
 {
     size_t last = process->count++;
@@ -50,16 +316,10 @@ void gaussian_process_add(struct gaussian_process *process, const uint32_t *poin
         memcpy(process->points + last * process->dimensions, point,
                process->dimensions * sizeof *point);
     double *row = process->factor + last * process->capacity;
-    double rest = 1 + exp(process->covariance.noise);
-    for (size_t j = 0; j < last; j++) {
-        const double *other = gaussian_process_row(process, j);
-        double sum = covariance_of(&process->covariance, point, point_of(process, j));
-        for (size_t k = 0; k < j; k++)
-            sum -= row[k] * other[k];
-        row[j] = sum / other[j];
-        rest -= row[j] * row[j];
-    }
-    row[last] = sqrt(fmax(rest, 1e-6));
+    for (size_t j = 0; j < last; j++)
+        row[j] = covariance_of(&process->covariance, point, point_of(process, j));
+    row[last] = 1 + exp(process->covariance.noise);
+    decompose_row(process->factor, process->capacity, last, 1e-6);
 }
 
 /* The factor's inverse times `values`; 0 where the target is not known. */
@@ -133,4 +393,179 @@ double gaussian_process_mean(const struct gaussian_process *process, const doubl
     for (size_t i = 0; i < process->count; i++)
         mean += solution[i] * covariance_of(&process->covariance, point, point_of(process, i));
     return mean;
+}
+
+/* --- learning --- */
+
+enum { ITERATIONS = 12 };
+
+/* Square matrices are stored in rows, of which only the lower triangle is used. */
+struct work {
+    size_t count;
+    double *covariance; /* without the noise */
+    double *factor;     /* L of LL' = covariance and noise */
+    double *inverse;    /* of L */
+    double *precision;  /* inverse of LL' */
+    double *weights;    /* precision times the targets */
+    double variance;    /* of the targets; the covariance is relative to it */
+};
+
+static void work_init(struct work *work, size_t count)
+{
+    work->count = count;
+    work->covariance = alloc_zeroed(count * count, sizeof(double));
+    work->factor = alloc_zeroed(count * count, sizeof(double));
+    work->inverse = alloc_zeroed(count * count, sizeof(double));
+    work->precision = alloc_zeroed(count * count, sizeof(double));
+    work->weights = alloc_zeroed(count, sizeof(double));
+}
+
+static void work_release(struct work *work)
+{
+    free(work->covariance);
+    free(work->factor);
+    free(work->inverse);
+    free(work->precision);
+    free(work->weights);
+}
+
+static void decompose(struct work *work, double noise)
+{
+    const size_t n = work->count;
+    for (size_t i = 0; i < n; i++) {
+        memcpy(work->factor + i * n, work->covariance + i * n, (i + 1) * sizeof *work->factor);
+        work->factor[i * n + i] += noise;
+        decompose_row(work->factor, n, i, 1e-9);
+    }
+}
+
+/* The inverse of L, and from it the precision. */
+static void invert(struct work *work)
+{
+    size_t n = work->count;
+    for (size_t i = 0; i < n; i++) {
+        double *row = work->inverse + i * n;
+        double diagonal = 1 / work->factor[i * n + i];
+        for (size_t j = 0; j <= i; j++) {
+            row[j] = i == j ? diagonal : 0;
+            work->precision[i * n + j] = 0;
+        }
+        for (size_t k = 0; k < i; k++) {
+            const double *other = work->inverse + k * n;
+            double scaled = work->factor[i * n + k] * diagonal;
+            for (size_t j = 0; j <= k; j++)
+                row[j] -= scaled * other[j];
+        }
+    }
+    for (size_t k = 0; k < n; k++) {
+        const double *row = work->inverse + k * n;
+        for (size_t i = 0; i <= k; i++)
+            for (size_t j = 0; j <= i; j++)
+                work->precision[i * n + j] += row[i] * row[j];
+    }
+}
+
+/* The targets' weights and variance; the latter as if there were one more target, of 1. */
+static void weigh(struct work *work, const double *targets)
+{
+    size_t n = work->count;
+    double square = 1;
+    for (size_t i = 0; i < n; i++)
+        work->weights[i] = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double *row = work->inverse + i * n;
+        double sum = 0;
+        for (size_t j = 0; j <= i; j++)
+            sum += row[j] * targets[j];
+        square += sum * sum;
+        for (size_t j = 0; j <= i; j++)
+            work->weights[j] += row[j] * sum;
+    }
+    work->variance = square / (double)(n + 1);
+}
+
+/* The pair's part in the derivatives with respect to what was learnt about each parameter. */
+static void add_pair(const struct covariance *covariance, const uint32_t *a, const uint32_t *b,
+                     double part, double *gradient)
+{
+    for (size_t i = 0; i < covariance->count; i++) {
+        double slopes[COVARIANCE_LEARNT];
+        covariance_slopes(covariance, i, a, b, slopes);
+        for (int j = 0; j < COVARIANCE_LEARNT; j++)
+            *gradient++ += part * slopes[j];
+    }
+}
+
+/* The derivatives of minus the logarithm of the posterior density, up to a constant (Rasmussen and
+ * Williams 2006, equation 5.9). */
+static void find_gradient(const struct work *work, struct covariance *covariance,
+                          const uint32_t *const *points, double *gradient)
+{
+    size_t n = work->count;
+    size_t learnt = covariance_learnt_count(covariance);
+    double noise = exp(covariance->noise);
+    for (size_t i = 0; i < learnt; i++) {
+        struct covariance_prior prior = covariance_prior(covariance, i);
+        gradient[i] =
+            (*covariance_learnt(covariance, i) - prior.mean) / (prior.deviation * prior.deviation);
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j <= i; j++) {
+            double part =
+                work->precision[i * n + j] - work->weights[i] * work->weights[j] / work->variance;
+            if (i == j)
+                gradient[learnt - 1] += 0.5 * part * noise;
+            else
+                add_pair(covariance, points[i], points[j], part * work->covariance[i * n + j],
+                         gradient);
+        }
+    }
+}
+
+/* One step downhill, of a length that each coordinate learns from the signs of its slopes: Riedmiller
+ * and Braun, A direct adaptive method for faster backpropagation learning: the RPROP algorithm,
+ * 1993. Far from what was expected nothing is believed. */
+static void descend(struct covariance *covariance, const double *gradient, double *previous,
+                    double *steps)
+{
+    for (size_t i = 0; i < covariance_learnt_count(covariance); i++) {
+        struct covariance_prior prior = covariance_prior(covariance, i);
+        double *value = covariance_learnt(covariance, i);
+        double sign = gradient[i] * previous[i];
+        if (sign != 0)
+            steps[i] = sign > 0 ? fmin(steps[i] * 1.3, 1) : steps[i] * 0.5;
+        if (gradient[i] != 0)
+            *value += gradient[i] > 0 ? -steps[i] : steps[i];
+        *value =
+            fmin(fmax(*value, prior.mean - 4 * prior.deviation), prior.mean + 4 * prior.deviation);
+        previous[i] = gradient[i];
+    }
+}
+
+void likelihood_learn(struct covariance *covariance, const uint32_t *const *points,
+                      const double *targets, size_t count)
+{
+    struct work work;
+    work_init(&work, count);
+    size_t learnt = covariance_learnt_count(covariance);
+    double *gradient = alloc_zeroed(learnt, sizeof *gradient);
+    double *previous = alloc_zeroed(learnt, sizeof *previous);
+    double *steps = alloc_zeroed(learnt, sizeof *steps);
+    for (size_t i = 0; i < learnt; i++)
+        steps[i] = 0.3;
+    for (int iteration = 0; iteration < ITERATIONS; iteration++) {
+        covariance_update(covariance, true);
+        for (size_t i = 0; i < count; i++)
+            for (size_t j = 0; j <= i; j++)
+                work.covariance[i * count + j] = covariance_of(covariance, points[i], points[j]);
+        decompose(&work, exp(covariance->noise));
+        invert(&work);
+        weigh(&work, targets);
+        find_gradient(&work, covariance, points, gradient);
+        descend(covariance, gradient, previous, steps);
+    }
+    free(gradient);
+    free(previous);
+    free(steps);
+    work_release(&work);
 }

@@ -1,16 +1,90 @@
 #include "search/model.h"
 
 #include "base/alloc.h"
-#include "search/likelihood.h"
-#include "search/neighbourhood.h"
-#include "search/random_number.h"
-#include "search/ranking.h"
-#include "search/targets.h"
+#include "base/statistics.h"
+#include "search/gaussian_process.h"
+#include "search/known_results.h"
 
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- neighbourhood --- */
+
+enum {
+    NEAR = 128, /* about so many of them, at most */
+    FAR = 150
+};
+
+static size_t value_count(const struct strategy_context *context, size_t index)
+{
+    return search_space_parameter(context->space, index)->values->count;
+}
+
+static int add_point(struct strategy_context *context, const uint32_t *point,
+                     struct candidates *candidates, struct error *error)
+{
+    int status = search_space_has(context->space, point, error);
+    if (status == 1 && !history_has(context->history, point))
+        candidates_add(candidates, point);
+    return status < 0 ? status : 0;
+}
+
+static uint32_t *copy_point(const struct strategy_context *context, const uint32_t *point)
+{
+    size_t dimensions = search_space_dimensions(context->space);
+    uint32_t *copy = alloc_zeroed(dimensions, sizeof *copy);
+    memcpy(copy, point, dimensions * sizeof *copy);
+    return copy;
+}
+
+/* Both of these add points of the space that the history does not have, and return 0, or ERROR_CONFIG if a
+ * constraint cannot be evaluated. The first adds the points that differ from `center` in one parameter, or a
+ * sample of them if they are many; the second, a sample of those that differ in two. `center` is not one of
+ * `candidates`' own points: those move. */
+static int add_near(struct strategy_context *context, const uint32_t *center,
+                    struct candidates *candidates, struct error *error)
+{
+    size_t dimensions = search_space_dimensions(context->space);
+    uint32_t *point = copy_point(context, center);
+    size_t all = 0;
+    int status = 0;
+    for (size_t i = 0; i < dimensions; i++)
+        all += value_count(context, i) - 1;
+    for (size_t i = 0; i < dimensions; i++) {
+        uint32_t kept = point[i];
+        for (uint32_t value = 0; value < value_count(context, i) && status == 0; value++) {
+            point[i] = value;
+            if (value != kept && (all <= NEAR || random_below(&context->random, all) < NEAR))
+                status = add_point(context, point, candidates, error);
+        }
+        point[i] = kept;
+    }
+    free(point);
+    return status;
+}
+
+static int add_far(struct strategy_context *context, const uint32_t *center,
+                   struct candidates *candidates, struct error *error)
+{
+    size_t dimensions = search_space_dimensions(context->space);
+    uint32_t *point = copy_point(context, center);
+    int status = 0;
+    for (int i = 0; i < FAR && dimensions > 0 && status == 0; i++) {
+        size_t first = random_below(&context->random, dimensions);
+        size_t second = random_below(&context->random, dimensions);
+        point[first] = (uint32_t)random_below(&context->random, value_count(context, first));
+        point[second] = (uint32_t)random_below(&context->random, value_count(context, second));
+        status = add_point(context, point, candidates, error);
+        point[first] = center[first];
+        point[second] = center[second];
+    }
+    free(point);
+    return status;
+}
+
+/* --- the model --- */
 
 enum {
     ROWS = 512,             /* at most */
@@ -90,8 +164,8 @@ static int add_around(struct model *model, struct strategy_context *context, siz
                       struct error *error)
 {
     const uint32_t *center = point_table_at(&context->history->points, position);
-    int status = neighbourhood_add_near(context, center, &model->candidates, error);
-    return status != 0 ? status : neighbourhood_add_far(context, center, &model->candidates, error);
+    int status = add_near(context, center, &model->candidates, error);
+    return status != 0 ? status : add_far(context, center, &model->candidates, error);
 }
 
 /* The candidate that may be fastest and whose neighbours are no candidates yet, or POINT_NONE. */
@@ -125,7 +199,7 @@ static int expand(struct model *model, struct strategy_context *context, int cou
         candidates->expanded[found] = true;
         memcpy(model->point, point_table_at(&candidates->points, (size_t)found),
                model->process.dimensions * sizeof *model->point);
-        status = neighbourhood_add_near(context, model->point, candidates, error);
+        status = add_near(context, model->point, candidates, error);
     }
     if (status == 0)
         predict(model, context);

@@ -1,9 +1,12 @@
 #include "search/search.h"
 
 #include "base/alloc.h"
-#include "search/history.h"
+#include "base/statistics.h"
+#include "search/known_results.h"
 #include "search/strategy.h"
 
+#include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,17 +38,6 @@ const struct search_strategy *search_strategy_find(const char *name)
     return NULL;
 }
 
-/* A state of statistics_random() that is not 0, and differs much between seeds that differ little
- * (Steele, Lea and Flood, Fast splittable pseudorandom number generators, 2014). */
-static uint64_t random_state(uint64_t seed)
-{
-    uint64_t state = seed + UINT64_C(0x9e3779b97f4a7c15);
-    state = (state ^ (state >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    state = (state ^ (state >> 27)) * UINT64_C(0x94d049bb133111eb);
-    state ^= state >> 31;
-    return state != 0 ? state : 1;
-}
-
 struct search *search_new(struct search_space *space, const struct search_options *options)
 {
     struct search *search = alloc_zeroed(1, sizeof *search);
@@ -55,7 +47,7 @@ struct search *search_new(struct search_space *space, const struct search_option
                                                 .history = &search->history,
                                                 .known = &search->known,
                                                 .evaluations = options->evaluations,
-                                                .random = random_state(options->seed)};
+                                                .random = statistics_seed(options->seed)};
     search_space_rewind(space);
     if (search->strategy->new != NULL)
         search->state = search->strategy->new (&search->context);
@@ -110,4 +102,28 @@ bool search_has(const struct search *search, const uint32_t *point)
 void search_tell(struct search *search, const uint32_t *point, double time_ns)
 {
     history_tell(&search->history, point, time_ns);
+}
+
+/* --- estimate --- */
+
+static const double improvement = 0.001;
+
+static const struct {
+    size_t in_vain;
+    double within;
+} levels[] = {{400, 0.01}, {150, 0.03}, {100, 0.1}};
+
+double search_estimate(const double *times_ns, size_t count, size_t *in_vain)
+{
+    double best_ns = INFINITY;
+    *in_vain = 0;
+    for (size_t i = 0; i < count; i++) {
+        bool better = times_ns[i] < best_ns * (1 - improvement);
+        *in_vain = better || isinf(best_ns) ? 0 : *in_vain + 1;
+        best_ns = fmin(best_ns, times_ns[i]);
+    }
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
+        if (*in_vain >= levels[i].in_vain)
+            return levels[i].within;
+    return NAN;
 }

@@ -3,13 +3,72 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/statistics.h"
 #include "base/value.h"
-#include "search/point_table.h"
-#include "search/random_number.h"
 #include "template/space.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
+
+/* --- points --- */
+
+void point_table_release(struct point_table *table)
+{
+    free(table->points);
+    free(table->slots);
+    *table = (struct point_table){.dimensions = table->dimensions};
+}
+
+static size_t point_bytes(const struct point_table *table)
+{
+    return table->dimensions * sizeof *table->points;
+}
+
+const uint32_t *point_table_at(const struct point_table *table, size_t position)
+{
+    return table->points + position * table->dimensions;
+}
+
+/* The slot that has the point, or the free one where it would go. */
+static size_t *find_slot(const struct point_table *table, const uint32_t *point)
+{
+    size_t mask = table->slot_count - 1; /* the number of slots is a power of two */
+    size_t slot = (size_t)XXH3_64bits(point, point_bytes(table)) & mask;
+    while (table->slots[slot] != 0 &&
+           memcmp(point_table_at(table, table->slots[slot] - 1), point, point_bytes(table)) != 0)
+        slot = (slot + 1) & mask;
+    return &table->slots[slot];
+}
+
+ptrdiff_t point_table_find(const struct point_table *table, const uint32_t *point)
+{
+    return table->count == 0 ? POINT_NONE : (ptrdiff_t)*find_slot(table, point) - 1;
+}
+
+/* Doubles the slots and the room for points; at most half of the slots are ever used. */
+static void grow(struct point_table *table)
+{
+    table->slot_count = table->slot_count == 0 ? 16 : table->slot_count * 2;
+    free(table->slots);
+    table->slots = alloc_zeroed(table->slot_count, sizeof *table->slots);
+    table->points = alloc_resize(table->points, table->slot_count / 2, point_bytes(table));
+    for (size_t i = 0; i < table->count; i++)
+        *find_slot(table, point_table_at(table, i)) = i + 1;
+}
+
+size_t point_table_add(struct point_table *table, const uint32_t *point)
+{
+    if (table->count * 2 == table->slot_count)
+        grow(table);
+    *find_slot(table, point) = table->count + 1;
+    if (table->dimensions > 0)
+        memcpy(table->points + table->count * table->dimensions, point, point_bytes(table));
+    return table->count++;
+}
+
+/* --- the space --- */
 
 enum {
     REJECTION_TRIES = 4096, /* draws by rejection in any case, to learn how many are accepted, … */
@@ -353,4 +412,88 @@ bool search_space_point(const struct search_space *space, const struct bindings 
             return false;
     }
     return true;
+}
+
+/* --- how large it is --- */
+
+enum {
+    DRAWS = 20000,
+    DRAWS_LEAST = 1000, /* however little time there is */
+    ACCEPTED = 200,     /* of them, for an estimate to 10 % or so */
+    SIZE_PROBES = 2000,
+    PROBED_VALUES = 1000000 /* by all probes together */
+};
+
+/* Whether a combination at random satisfies the constraints. */
+static int draw(struct space *space, const struct value_list *values, size_t dimensions,
+                uint64_t *random, struct error *error)
+{
+    int status = 1;
+    for (size_t i = 0; i < dimensions && status == 1; i++)
+        status = space_bind(space, i, random_below(random, values[i].count), error);
+    return status;
+}
+
+/* The product of the numbers of values that are allowed on a random way down the tree; 0 at a dead
+ * end. */
+static int probe_size(struct space *space, const struct value_list *values, size_t dimensions,
+                      uint64_t *random, double *weight, struct error *error)
+{
+    *weight = 1;
+    for (size_t i = 0; i<dimensions && * weight> 0; i++) {
+        size_t allowed = 0;
+        size_t chosen = 0;
+        int status = 0;
+        for (size_t value = 0; value < values[i].count && status >= 0; value++) {
+            status = space_bind(space, i, value, error);
+            if (status == 1 && random_below(random, ++allowed) == 0)
+                chosen = value;
+        }
+        *weight *= (double)allowed;
+        if (status >= 0 && allowed > 0)
+            status = space_bind(space, i, chosen, error);
+        if (status < 0)
+            return status;
+    }
+    return 0;
+}
+
+static int estimate_by_probes(struct space *space, const struct value_list *values,
+                              size_t dimensions, uint64_t *random, double *size,
+                              struct error *error)
+{
+    size_t probes = 0;
+    size_t probed = 0;
+    *size = 0;
+    for (; probes < SIZE_PROBES && probed < PROBED_VALUES && (probes == 0 || !space_is_over(space));
+         probes++) {
+        double weight;
+        int status = probe_size(space, values, dimensions, random, &weight, error);
+        if (status < 0)
+            return status;
+        *size += weight;
+        for (size_t i = 0; i < dimensions; i++)
+            probed += values[i].count;
+    }
+    *size /= (double)probes;
+    return 0;
+}
+
+int space_size_estimate(struct space *space, const struct value_list *values, size_t dimensions,
+                        double *size, struct error *error)
+{
+    uint64_t random = UINT64_C(0x9e3779b97f4a7c15);
+    size_t accepted = 0;
+    int drawn = 0;
+    for (; drawn < DRAWS && (drawn < DRAWS_LEAST || !space_is_over(space)); drawn++) {
+        int status = interrupt_requested() ? error_set(error, ERROR_INTERRUPTED, "interrupted")
+                                           : draw(space, values, dimensions, &random, error);
+        if (status < 0)
+            return status;
+        accepted += status == 1;
+    }
+    *size = (double)space_points(space) * (double)accepted / drawn;
+    if (accepted >= ACCEPTED || space_is_over(space))
+        return 0;
+    return estimate_by_probes(space, values, dimensions, &random, size, error);
 }

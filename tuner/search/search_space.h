@@ -1,16 +1,14 @@
 /*
- * The points that a search may propose: every combination of a sweep's values that satisfies its
- * constraints, or a list of points. The former is never enumerated to begin with; a space of 10^9
- * points costs no more than its lists and constraints.
- *
- * A point is an array of value indices, one per parameter: parameter i has the value
- * search_space_parameter(space, i)->values->values[point[i]].
+ * Distinct points in the order they were added, each found by its content. A point is an array of
+ * value indices, one per parameter of a space. An empty table takes no memory; a full one, about
+ * 8 bytes per point more than the points themselves.
  */
 #ifndef AUTOTUNE_SEARCH_SPACE_H
 #define AUTOTUNE_SEARCH_SPACE_H
 
 #include "base/error.h"
 #include "template/expression.h"
+#include "template/space.h"
 #include "template/template.h"
 #include "template/value.h"
 #include "template/value_list.h"
@@ -18,6 +16,37 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* Initialise with the number of indices per point and zeros: {.dimensions = 5}. */
+struct point_table {
+    size_t dimensions;
+    uint32_t *points; /* `dimensions` indices per point */
+    size_t count;
+    size_t *slots; /* open addressing: position + 1, 0 if free */
+    size_t slot_count;
+};
+
+enum { POINT_NONE = -1 };
+
+void point_table_release(struct point_table *table);
+
+/* The point at a position; borrowed until the next addition. */
+const uint32_t *point_table_at(const struct point_table *table, size_t position);
+
+/* The position of a point, or POINT_NONE. */
+ptrdiff_t point_table_find(const struct point_table *table, const uint32_t *point);
+
+/* Adds a copy of a point that the table does not have, and returns its position. */
+size_t point_table_add(struct point_table *table, const uint32_t *point);
+
+/*
+ * The points that a search may propose: every combination of a sweep's values that satisfies its
+ * constraints, or a list of points. The former is never enumerated to begin with; a space of 10^9
+ * points costs no more than its lists and constraints.
+ *
+ * A point is an array of value indices, one per parameter: parameter i has the value
+ * search_space_parameter(space, i)->values->values[point[i]].
+ */
 
 struct search_parameter {
     const char *name;
@@ -81,5 +110,19 @@ void search_space_bindings(const struct search_space *space, const uint32_t *poi
  * the point satisfies the constraints is not checked. */
 bool search_space_point(const struct search_space *space, const struct bindings *parameters,
                         uint32_t *point);
+
+/* How many variants a space has: counted if that is quick, otherwise estimated. */
+
+/*
+ * Estimates the number of combinations of `space` that satisfy its constraints, more roughly if
+ * space_limit() leaves little time; 0 if none was found. Returns 0, or an error as space_next() does.
+ * Then only space_points() and space_free() may be called.
+ *
+ * Combinations are drawn at random. Where nearly all are rejected, random ways down the tree of
+ * partial combinations are weighted by the inverse of their probability instead: Knuth, Estimating
+ * the efficiency of backtrack programs, 1975.
+ */
+int space_size_estimate(struct space *space, const struct value_list *values, size_t dimensions,
+                        double *size, struct error *error);
 
 #endif

@@ -7,7 +7,6 @@
 #define AUTOTUNE_STRATEGY_H
 
 #include "base/error.h"
-#include "search/history.h"
 #include "search/known_results.h"
 #include "search/search_space.h"
 

@@ -6,8 +6,8 @@
 #include "search/strategy.h"
 
 #include "base/alloc.h"
+#include "base/statistics.h"
 #include "search/model.h"
-#include "search/random_number.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 #include "tune/job_space.h"
 
 #include "base/alloc.h"
-#include "search/space_size.h"
+#include "search/search_space.h"
 #include "template/space.h"
 #include "tune/kernel_stats.h"
 

@@ -332,7 +332,7 @@ static void test_an_unfinished_study_gives_its_best_so_far(void **state)
 
 static uint64_t seed;
 
-static uint64_t random_below(uint64_t limit)
+static uint64_t draw_below(uint64_t limit)
 {
     seed = seed * 6364136223846793005U + 1442695040888963407U;
     return (seed >> 33) % limit;
@@ -342,7 +342,7 @@ static double random_real(void)
 {
     double real = NAN;
     while (!isfinite(real)) {
-        uint64_t bits = random_below((uint64_t)1 << 31) << 33 ^ random_below((uint64_t)1 << 31)
+        uint64_t bits = draw_below((uint64_t)1 << 31) << 33 ^ draw_below((uint64_t)1 << 31)
                                                                     << 2;
         memcpy(&real, &bits, sizeof real);
     }
@@ -352,20 +352,20 @@ static double random_real(void)
 /* Up to `limit` values of all kinds. */
 static void random_values(struct bindings *bindings, size_t limit)
 {
-    size_t count = random_below(limit + 1);
+    size_t count = draw_below(limit + 1);
     for (size_t i = 0; i < count; i++) {
         char name[24];
         char word[64];
-        size_t letters = 1 + random_below(63);
+        size_t letters = 1 + draw_below(63);
         memset(word, 'w', letters);
         word[letters] = '\0';
         (void)snprintf(name, sizeof name, "v_%zu", i);
-        switch (random_below(4)) {
+        switch (draw_below(4)) {
         case 0:
             bindings_set(bindings, name, value_integer((int64_t)(seed ^ seed << 20)));
             break;
         case 1:
-            bindings_set(bindings, name, value_real((double)random_below(100)));
+            bindings_set(bindings, name, value_real((double)draw_below(100)));
             break;
         case 2:
             bindings_set(bindings, name, value_real(random_real()));
@@ -382,7 +382,7 @@ static struct tuned_entry random_entry(size_t index)
     free(entry.section);
     free(entry.gpu);
     entry.section = alloc_format("reduce_sum %08zx", index);
-    entry.gpu = alloc_format("GPU %d = [a; b]", (int)random_below(3));
+    entry.gpu = alloc_format("GPU %d = [a; b]", (int)draw_below(3));
     bindings_release(&entry.problem);
     bindings_release(&entry.parameters);
     random_values(&entry.problem, TUNED_PROBLEM_VALUES);
@@ -390,9 +390,9 @@ static struct tuned_entry random_entry(size_t index)
     bindings_release(&entry.ties[0]);
     random_values(&entry.ties[0], TUNED_PARAMETERS);
     bindings_set(&entry.ties[0], "v_0", value_integer(1)); /* a tie without values is not written */
-    entry.compute_capability = (int)random_below(200);
-    entry.sm_count = (int)random_below(INT32_MAX);
-    entry.l2_bytes = (int64_t)random_below((uint64_t)1 << 31) << 31;
+    entry.compute_capability = (int)draw_below(200);
+    entry.sm_count = (int)draw_below(INT32_MAX);
+    entry.l2_bytes = (int64_t)draw_below((uint64_t)1 << 31) << 31;
     entry.memory_gb_per_s = fabs(random_real());
     entry.median_ns = entry.low_ns = entry.high_ns = fabs(random_real());
     return entry;

@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/statistics.h"
 #include "search/candidates.h"
-#include "search/likelihood.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -74,43 +73,6 @@ static void a_covariance_is_1_for_equal_points_and_less_for_others(void **state)
                 1e-9);
 }
 
-/* 16 is nearer to 48 than to 32 only by the twos that divide them; 32 and 96 have them in common. */
-static void values_that_more_twos_divide_are_alike(void **state)
-{
-    struct bench *bench = *state;
-    struct covariance *covariance = &bench->process.covariance;
-    covariance->parameters[0].learnt[COVARIANCE_TWOS] = 3;
-    covariance_update(covariance, false);
-    const uint32_t odd[] = {4, 0, 0};   /* 80 = 5 * 16 */
-    const uint32_t even[] = {5, 0, 0};  /* 96 = 3 * 32 */
-    const uint32_t other[] = {6, 0, 0}; /* 112 = 7 * 16 */
-    assert_true(covariance_of(covariance, odd, other) > covariance_of(covariance, odd, even));
-}
-
-/* The slopes are those of finite differences, with tables (16 values) and without (200). */
-static void slopes_are_derivatives(void **state)
-{
-    struct bench *bench = *state;
-    struct covariance *covariance = &bench->process.covariance;
-    const double step = 1e-3;
-    for (size_t i = 0; i < covariance->count; i++) {
-        for (int learnt = 0; learnt < COVARIANCE_LEARNT; learnt++) {
-            double slopes[COVARIANCE_LEARNT];
-            double *value = covariance_learnt(covariance, i * COVARIANCE_LEARNT + (size_t)learnt);
-            covariance_update(covariance, true);
-            covariance_slopes(covariance, i, point(bench, 0), point(bench, 1), slopes);
-            *value += step;
-            covariance_update(covariance, false);
-            double above = log(covariance_of(covariance, point(bench, 0), point(bench, 1)));
-            *value -= 2 * step;
-            covariance_update(covariance, false);
-            double below = log(covariance_of(covariance, point(bench, 0), point(bench, 1)));
-            *value += step;
-            assert_true(fabs((above - below) / (2 * step) - slopes[learnt]) < 1e-3);
-        }
-    }
-}
-
 /* Solves the rows' equations without any of the process's shortcuts: mean and variance of a
  * prediction, by Gauss's elimination. */
 static void predict_directly(const struct bench *bench, const double *targets, size_t count,
@@ -172,29 +134,6 @@ static void predictions_are_right_in_whatever_order_things_come(void **state)
     candidates_release(&candidates);
 }
 
-/* A target that is not known yet leaves the means as they are, and makes them surer. */
-static void an_unknown_target_changes_no_mean(void **state)
-{
-    struct bench *bench = *state;
-    struct candidates candidates;
-    double targets[] = {1, -1, NAN};
-    candidates_init(&candidates, DIMENSIONS, 10, ROWS);
-    candidates_add(&candidates, point(bench, 25));
-    gaussian_process_add(&bench->process, point(bench, 0));
-    gaussian_process_add(&bench->process, point(bench, 1));
-    gaussian_process_tell(&bench->process, targets);
-    candidates_predict(&candidates, &bench->process);
-    float mean = candidates.means[0];
-    float variance = candidates.variances[0];
-    gaussian_process_add(&bench->process, point(bench, 2));
-    gaussian_process_tell(&bench->process, targets);
-    candidates_predict(&candidates, &bench->process);
-    candidates_weigh(&candidates, &bench->process);
-    assert_true(fabsf(candidates.means[0] - mean) < 1e-6F);
-    assert_true(candidates.variances[0] < variance);
-    candidates_release(&candidates);
-}
-
 /* Only the first parameter matters: its relevance grows, the others' shrinks. */
 static void learning_tells_what_matters(void **state)
 {
@@ -218,10 +157,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_covariance_is_1_for_equal_points_and_less_for_others),
-        TEST(values_that_more_twos_divide_are_alike),
-        TEST(slopes_are_derivatives),
         TEST(predictions_are_right_in_whatever_order_things_come),
-        TEST(an_unknown_target_changes_no_mean),
         TEST(learning_tells_what_matters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,21 +111,6 @@ static double best_of(struct bench *bench, size_t count, double (*elsewhere)(con
     return sum;
 }
 
-static void what_was_fastest_elsewhere_is_tried_first(void **state)
-{
-    struct bench *bench = *state;
-    const struct search_options options = {.seed = 1};
-    struct search *search = search_new(bench->space, &options);
-    uint32_t point[DIMENSIONS];
-    double fastest = INFINITY;
-    tell_elsewhere(bench, search, near_time);
-    for (size_t i = 0; i < POINTS; i++)
-        fastest = fmin(fastest, bench->times_ns[i]);
-    assert_int_equal(search_propose(search, 1, point, NULL), 1);
-    assert_true(near_time(point) == fastest);
-    search_free(search);
-}
-
 static void results_that_agree_save_evaluations(void **state)
 {
     struct bench *bench = *state;
@@ -163,35 +148,12 @@ static void the_source_that_agrees_is_chosen(void **state)
     history_release(&history);
 }
 
-static void a_few_results_suggest_and_guide_nothing(void **state)
-{
-    struct bench *bench = *state;
-    struct known_results known = {0};
-    struct history history;
-    history_init(&history, DIMENSIONS);
-    for (size_t i = 0; i < POINTS; i++) {
-        const uint32_t *point = bench->points + i * DIMENSIONS;
-        history_tell(&history, point, time_of(point));
-        bench->times_ns[i] = i < 2 ? near_time(point) : SEARCH_FAILED;
-    }
-    known_results_add(&known, DIMENSIONS, bench->points, bench->times_ns, POINTS);
-    assert_non_null(known_results_suggest(&known));
-    assert_non_null(known_results_suggest(&known));
-    assert_null(known_results_suggest(&known));
-    known_results_choose(&known, &history, bench->space);
-    assert_null(known.chosen);
-    known_results_release(&known);
-    history_release(&history);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_fastest_elsewhere_is_tried_first),
         cmocka_unit_test(results_that_agree_save_evaluations),
         cmocka_unit_test(results_that_disagree_do_no_harm),
         cmocka_unit_test(the_source_that_agrees_is_chosen),
-        cmocka_unit_test(a_few_results_suggest_and_guide_nothing),
     };
     return cmocka_run_group_tests(tests, make_bench, free_bench);
 }

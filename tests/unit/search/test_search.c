@@ -1,7 +1,6 @@
-#include "search/search.h"
-
 #include "base/alloc.h"
-#include "search/point_table.h"
+#include "search/search.h"
+#include "search/search_space.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -123,26 +122,6 @@ static void the_optimum_of_31250_points_is_found_in_150(void **state)
         found += run(bench, 150, time_of) < 100.001;
     }
     assert_true(found >= 9);
-}
-
-/* The best time after 12 evaluations, summed over seeds, if so many are planned. */
-static double twelve_of(struct bench *bench, size_t planned)
-{
-    double sum = 0;
-    for (uint64_t seed = 1; seed <= 20; seed++) {
-        const struct search_options options = {.seed = seed, .evaluations = planned};
-        search_free(bench->search);
-        bench->search = search_new(bench->space, &options);
-        sum += fmin(run(bench, 12, time_of), 1000);
-    }
-    return sum;
-}
-
-static void a_short_search_explores_less(void **state)
-{
-    struct bench *bench = *state;
-    open_usual_space(bench);
-    assert_true(twelve_of(bench, 12) < 0.9 * twelve_of(bench, 400));
 }
 
 static double never(const uint32_t *point)
@@ -302,21 +281,6 @@ static void proposals_may_be_outstanding(void **state)
     point_table_release(&proposed);
 }
 
-static void hundreds_may_be_outstanding(void **state)
-{
-    struct bench *bench = *state;
-    open_usual_space(bench);
-    start(bench, NULL, 1);
-    (void)run(bench, 50, time_of);
-    uint32_t *points = alloc_zeroed((size_t)2000 * DIMENSIONS, sizeof *points);
-    struct error error;
-    assert_int_equal(search_propose(bench->search, 2000, points, &error), 2000);
-    for (size_t i = 0; i < 2000; i++)
-        search_tell(bench->search, points + i * DIMENSIONS, time_of(points + i * DIMENSIONS));
-    (void)run(bench, 20, time_of);
-    free(points);
-}
-
 static void the_same_seed_gives_the_same_proposals(void **state)
 {
     struct bench *bench = *state;
@@ -340,75 +304,57 @@ static void the_same_seed_gives_the_same_proposals(void **state)
     }
 }
 
-/* What is known already is learnt from, and not proposed. */
-static void what_is_told_beforehand_counts(void **state)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_bench, free_bench)
+
+/* --- estimate --- */
+
+enum { POINTS = 500 };
+
+/* The best is point `best`; those before take twice as long, those after half as long again. */
+static double estimate_after(size_t best, size_t count, size_t *in_vain)
 {
-    struct bench *bench = *state;
-    open_usual_space(bench);
-    start(bench, "random", 1);
-    struct point_table known = {.dimensions = DIMENSIONS};
-    struct error error;
-    for (int i = 0; i < 1000; i++) {
-        uint32_t point[DIMENSIONS];
-        assert_int_equal(search_propose(bench->search, 1, point, &error), 1);
-        (void)point_table_add(&known, point);
-    }
-    start(bench, NULL, 1);
-    for (size_t i = 0; i < known.count; i++)
-        search_tell(bench->search, point_table_at(&known, i), time_of(point_table_at(&known, i)));
-    for (int i = 0; i < 10; i++) {
-        uint32_t point[DIMENSIONS];
-        assert_int_equal(search_propose(bench->search, 1, point, &error), 1);
-        assert_int_equal(point_table_find(&known, point), POINT_NONE);
-        assert_true(time_of(point) < 300);
-        search_tell(bench->search, point, time_of(point));
-    }
-    point_table_release(&known);
+    double times_ns[POINTS];
+    for (size_t i = 0; i < count; i++)
+        times_ns[i] = i < best ? 2000 : i == best ? 1000 : 1500;
+    return search_estimate(times_ns, count, in_vain);
 }
 
-static double cpu_seconds(void)
-{
-    struct timespec now;
-    assert_int_equal(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now), 0);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* The limit is generous: it is for what grows with the space or with what was seen. */
-static void an_evaluation_takes_little_time(void **state)
-{
-    struct bench *bench = *state;
-    open_usual_space(bench);
-    start(bench, NULL, 1);
-    double start_s = cpu_seconds();
-    (void)run(bench, 2000, time_of);
-    assert_true(cpu_seconds() - start_s < 60);
-}
-
-static void strategies_have_names(void **state)
+static void the_longer_in_vain_the_nearer(void **state)
 {
     (void)state;
-    assert_string_equal(search_strategy_name(0), "model");
-    assert_ptr_equal(search_strategy_find(NULL), search_strategy_find("model"));
-    assert_null(search_strategy_find("luck"));
+    size_t in_vain;
+    assert_true(isnan(estimate_after(10, 50, &in_vain)));
+    assert_int_equal(in_vain, 39);
+    assert_true(estimate_after(10, 111, &in_vain) == 0.1);
+    assert_true(estimate_after(10, 161, &in_vain) == 0.03);
+    assert_true(estimate_after(10, 411, &in_vain) == 0.01);
+    assert_int_equal(in_vain, 400);
+    assert_true(isnan(estimate_after(490, 500, &in_vain)));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_bench, free_bench)
+static void nothing_is_said_of_nothing(void **state)
+{
+    (void)state;
+    double times_ns[POINTS];
+    size_t in_vain;
+    for (size_t i = 0; i < POINTS; i++)
+        times_ns[i] = INFINITY;
+    assert_true(isnan(search_estimate(times_ns, POINTS, &in_vain)));
+    assert_true(isnan(search_estimate(times_ns, 0, &in_vain)));
+}
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(the_optimum_of_31250_points_is_found_in_150),
-        TEST(a_short_search_explores_less),
         TEST(points_that_all_fail_or_are_all_alike_end_nothing),
         TEST(of_points_that_promise_the_same_the_cheap_go_first),
         TEST(every_point_is_proposed_exactly_once),
         TEST(spaces_of_one_point_and_of_none),
         TEST(proposals_may_be_outstanding),
-        TEST(hundreds_may_be_outstanding),
         TEST(the_same_seed_gives_the_same_proposals),
-        TEST(what_is_told_beforehand_counts),
-        TEST(an_evaluation_takes_little_time),
-        cmocka_unit_test(strategies_have_names),
+        cmocka_unit_test(the_longer_in_vain_the_nearer),
+        cmocka_unit_test(nothing_is_said_of_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
