@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/statistics.h"
 #include "base/write_file.h"
-#include "command/command_values.h"
+#include "command/command.h"
 #include "compile/application.h"
 #include "compile/device_kernels.h"
 #include "gpu/measure.h"

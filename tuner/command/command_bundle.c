@@ -1,20 +1,53 @@
-#include "command/command.h"
-
 #include "base/alloc.h"
 #include "base/interrupt.h"
+#include "base/read_file.h"
 #include "base/write_file.h"
-#include "command/bundle.h"
+#include "command/command.h"
+#include "compile/application.h"
+#include "compile/bundled_cubin.h"
 #include "compile/single_compile.h"
 #include "record/cover_choice.h"
 #include "record/tuned_file.h"
+#include "template/source.h"
+#include "template/template_load.h"
 
 #include <autotune/tuned.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-void bundle_note_file(struct bundle *bundle, const char *path)
+/*
+ * A bundle is a folder:
+ *     tuned.ini
+ *     cubin/KERNEL-HASH.cubin    of section [KERNEL HASH]
+ *     cubin/KERNEL-HASH-N.cubin    of configuration N of a cover
+ *     cubin/KERNEL-HASH-DIGITS.cubin    of a source of the application's own, with its parameters
+ *     cubin/….hash               of each cubin
+ *     templates/NAME.ini         with its source and headers
+ * libtuned reads the first and the templates' defaults, libtuned_kernel all of it.
+ */
+struct bundle {
+    char *tuned_path;
+    char *templates;
+    char *output;
+    char *work;   /* the folder beside `output` in which the bundle is made; NULL: none yet */
+    char **files; /* in it */
+    size_t file_count;
+    char **kernels;
+    char **sources; /* "FILE=KERNEL" */
+    int accept_other_versions;
+    struct tuned_file tuned;
+    struct template *loaded;
+    size_t loaded_count;
+    struct single_compile builder;
+    size_t cubins;
+    size_t compiled; /* of these; the others were in the cache */
+};
+
+/* A file that is noted again counts once, because templates share headers. */
+static void note_file(struct bundle *bundle, const char *path)
 {
     for (size_t i = 0; i < bundle->file_count; i++)
         if (strcmp(bundle->files[i], path) == 0)
@@ -22,14 +55,8 @@ void bundle_note_file(struct bundle *bundle, const char *path)
     *ARRAY_APPEND(bundle->files, bundle->file_count) = alloc_string(path);
 }
 
-/* --- entries --- */
-
-static const char *tuned_file(const struct bundle *bundle)
-{
-    return bundle->tuned_path != NULL ? bundle->tuned_path : "results/tuned.ini";
-}
-
-int bundle_check_kernels(const struct tuned_file *tuned, char *const *kernels, struct error *error)
+/* Returns 0, or ERROR_USAGE for a kernel that the tuned INI does not have. */
+static int check_kernels(const struct tuned_file *tuned, char *const *kernels, struct error *error)
 {
     const char **names = alloc_zeroed(tuned->count, sizeof *names);
     for (size_t i = 0; i < tuned->count; i++)
@@ -37,6 +64,336 @@ int bundle_check_kernels(const struct tuned_file *tuned, char *const *kernels, s
     int status = command_check_kernels(kernels, names, tuned->count, error);
     free(names);
     return status;
+}
+
+/* --- templates --- */
+
+/* The path of `file` relative to `folder`, both absolute; NULL if it is outside. */
+static const char *inside(const char *folder, const char *file)
+{
+    size_t length = strlen(folder);
+    return strncmp(folder, file, length) == 0 && file[length] == '/' ? file + length + 1 : NULL;
+}
+
+static int copy_file(struct bundle *bundle, const char *folder, const char *file,
+                     struct error *error)
+{
+    const char *name = inside(folder, file);
+    char *text = NULL;
+    size_t length = 0;
+    if (name == NULL)
+        return error_set_at(error, ERROR_CONFIG, file, 0,
+                            "the file is outside its template's folder '%s', so it cannot be "
+                            "bundled; move it there",
+                            folder);
+    char *path = alloc_format("%s/templates/%s", bundle->work, name);
+    int status = read_file(file, &text, &length, error);
+    if (status == 0) {
+        note_file(bundle, path);
+        status = write_file_bytes(path, text, length, error);
+    }
+    free(text);
+    free(path);
+    return status;
+}
+
+/* The copy must have the same hash, so that the template that was tuned is the one that ships. */
+static int check_copy(struct bundle *bundle, const struct template *original, struct error *error)
+{
+    struct template copy;
+    char *path = alloc_format("%s/templates/%s.ini", bundle->work, original->name);
+    int status = template_load(&copy, path, error);
+    if (status == 0) {
+        if (strcmp(copy.hash, original->hash) != 0)
+            status =
+                error_set_at(error, ERROR_CONFIG, path, 0,
+                             "the copied template differs from the tuned one, because an #include "
+                             "finds another file");
+        template_release(&copy);
+    }
+    free(path);
+    return status;
+}
+
+/* Copies the files that fill scratch buffers; the application provides the inputs. */
+static int copy_scratch_file(struct bundle *bundle, const char *folder, const struct buffer *buffer,
+                             struct error *error)
+{
+    if (buffer->access != ACCESS_SCRATCH || buffer->fill.kind != FILL_FILE)
+        return 0;
+    char *file = realpath(buffer->fill.path, NULL);
+    int status = file == NULL
+                     ? error_set_errno(error, ERROR_CONFIG, "cannot find '%s'", buffer->fill.path)
+                     : copy_file(bundle, folder, file, error);
+    free(file);
+    return status;
+}
+
+static int copy_template(struct bundle *bundle, const struct template *template,
+                         struct error *error)
+{
+    char folder[PATH_MAX];
+    char *ini = realpath(template->path, NULL);
+    int status = 0;
+    if (ini == NULL)
+        return error_set_errno(error, ERROR_CONFIG, "cannot find '%s'", template->path);
+    (void)snprintf(folder, sizeof folder, "%s", ini);
+    *strrchr(folder, '/') = '\0'; /* an absolute path has one */
+    status = copy_file(bundle, folder, ini, error);
+    if (status == 0)
+        status = copy_file(bundle, folder, template->source.path, error);
+    for (size_t i = 0; i < template->source.header_count && status == 0; i++)
+        status = copy_file(bundle, folder, template->source.headers[i], error);
+    for (size_t i = 0; i < template->buffer_count && status == 0; i++)
+        status = copy_scratch_file(bundle, folder, &template->buffers[i], error);
+    free(ini);
+    return status != 0 ? status : check_copy(bundle, template, error);
+}
+
+/* The template of `entry`, loaded and copied on first use. NULL with an error. */
+static const struct template *take_template(struct bundle *bundle, const struct tuned_entry *entry,
+                                            struct error *error)
+{
+    for (size_t i = 0; i < bundle->loaded_count; i++)
+        if (strcmp(bundle->loaded[i].name, entry->template_name) == 0)
+            return &bundle->loaded[i];
+    char *path = build_find_template(bundle->templates, entry->template_name, error);
+    if (path == NULL)
+        return NULL;
+    struct template template;
+    int status = template_load(&template, path, error);
+    free(path);
+    if (status != 0)
+        return NULL;
+    *ARRAY_APPEND(bundle->loaded, bundle->loaded_count) = template;
+    return copy_template(bundle, &template, error) == 0 ? &bundle->loaded[bundle->loaded_count - 1]
+                                                        : NULL;
+}
+
+/* --- cubins --- */
+
+/* Writes a cubin and the file beside it. */
+static int write_cubin_file(struct bundle *bundle, const char *path,
+                            const struct cubin_origin *origin,
+                            const struct compilation *compilation, struct error *error)
+{
+    if (interrupt_requested())
+        return error_set(error, ERROR_INTERRUPTED, "interrupted");
+    char *beside = alloc_format("%s.hash", path);
+    note_file(bundle, path);
+    note_file(bundle, beside);
+    free(beside);
+    return bundled_cubin_write(path, origin, compilation, error);
+}
+
+/* How many configurations an entry has, and the parameters of one, counted from 0. */
+static size_t configuration_count(const struct tuned_entry *entry)
+{
+    return entry->cover != NULL ? entry->cover->configuration_count : 1;
+}
+
+static const struct bindings *parameters_of(const struct tuned_entry *entry, size_t index)
+{
+    return entry->cover != NULL ? &entry->cover->configurations[index].parameters
+                                : &entry->parameters;
+}
+
+/* A new string: "WORK/cubin/KERNEL-HASH.cubin", and of a cover "…-HASH-N.cubin". NULL if the section's
+ * name is not "KERNEL HASH": tuned_cubin_path() would not find it. */
+static char *cubin_path(const struct bundle *bundle, const struct tuned_entry *entry, size_t index)
+{
+    const char *hash = strchr(entry->section, ' ');
+    if (hash == NULL || strlen(entry->kernel) != (size_t)(hash - entry->section) ||
+        strncmp(entry->section, entry->kernel, (size_t)(hash - entry->section)) != 0 ||
+        strlen(hash + 1) != 8 || strspn(hash + 1, "0123456789abcdef") != 8)
+        return NULL;
+    return entry->cover == NULL
+               ? alloc_format("%s/cubin/%s-%s.cubin", bundle->work, entry->kernel, hash + 1)
+               : alloc_format("%s/cubin/%s-%s-%zu.cubin", bundle->work, entry->kernel, hash + 1,
+                              index + 1);
+}
+
+/* A configuration's values as libtuned_kernel binds them: with the template's defaults. */
+static int bind_entry(const struct tuned_entry *entry, size_t index,
+                      const struct template *template, struct bindings *parameters,
+                      struct bindings *problem, struct error *error)
+{
+    struct bindings values = {0};
+    bindings_append(&values, parameters_of(entry, index));
+    bindings_append(&values, &entry->problem);
+    bool other_version = strcmp(template->hash, entry->template_hash) != 0;
+    int status = build_bind(template, &values, other_version, parameters, problem, error);
+    bindings_release(&values);
+    return status;
+}
+
+static int write_cubin(struct bundle *bundle, const struct tuned_entry *entry, size_t index,
+                       const struct template *template, struct error *error)
+{
+    struct bindings parameters = {0};
+    struct bindings problem = {0};
+    const struct build build = {template, &parameters, &problem, entry->arch, false};
+    struct options options = {0};
+    const struct cubin_origin from = {&template->source, &options, entry->compute_capability};
+    struct compilation compilation = {0};
+    bool compiled = false;
+    char *path = cubin_path(bundle, entry, index);
+    if (path == NULL)
+        return error_set(
+            error, ERROR_CONFIG,
+            "section '%s' must have the kernel and 8 hexadecimal digits as its name, as in "
+            "[%s 00000001]",
+            entry->section, entry->kernel);
+    int status = bind_entry(entry, index, template, &parameters, &problem, error);
+    if (status == 0)
+        status = single_compile_cubin(&bundle->builder, &build, &compilation, &compiled, error);
+    if (status == 0) {
+        status = variant_options(template, &parameters, &problem, &options, error);
+        if (status == 0)
+            status = write_cubin_file(bundle, path, &from, &compilation, error);
+        options_release(&options);
+        bundle->compiled += compiled;
+        bundle->cubins++;
+    }
+    free(path);
+    compilation_release(&compilation);
+    bindings_release(&parameters);
+    bindings_release(&problem);
+    return status;
+}
+
+/* Adds an entry's template and the cubins of its configurations. */
+static int add_entry(struct bundle *bundle, const struct tuned_entry *entry, struct error *error)
+{
+    const struct template *template = take_template(bundle, entry, error);
+    if (template == NULL)
+        return error->code;
+    if (strcmp(template->hash, entry->template_hash) != 0 && !bundle->accept_other_versions)
+        return error_set_at(error, ERROR_CONFIG, template->path, 0,
+                            "[%s] was tuned with another version of the template; tune it again, "
+                            "name the right folder with --templates, or bundle it with "
+                            "--accept-other-versions",
+                            entry->section);
+    int status = 0;
+    for (size_t i = 0; i < configuration_count(entry) && status == 0; i++)
+        status = write_cubin(bundle, entry, i, template, error);
+    return status;
+}
+
+/* --- the application's own sources --- */
+
+/* The definitions that libtuned gives an application for this configuration. */
+static int define_entry(const struct tuned_table *table, const struct tuned_entry *entry,
+                        size_t index, struct tuned_definitions *definitions, struct error *error)
+{
+    const struct tuned_configuration *configuration = NULL;
+    struct tuned_match match = {0};
+    for (size_t i = 0; (configuration = tuned_at(table, i)) != NULL; i++)
+        if (strcmp(configuration->section, entry->section) == 0 &&
+            (configuration->cover == NULL || configuration->number == (int)index + 1))
+            break;
+    if (configuration != NULL) {
+        const struct tuned_query query = {.kernel = configuration->kernel,
+                                          .gpu = configuration->gpu,
+                                          .problem = configuration->problem,
+                                          .problem_count = configuration->problem_count,
+                                          .cache = configuration->cache};
+        if (configuration->cover != NULL) { /* some problem gets it */
+            match.from = configuration;
+            match.parameters = configuration->parameters;
+            match.parameter_count = configuration->parameter_count;
+        }
+        bool found = configuration->cover != NULL ||
+                     (tuned_find(table, &query, &match) == 0 && match.from == configuration);
+        if (found && tuned_define(table, &query, &match, definitions) == 0)
+            return 0;
+    }
+    return error_set(error, ERROR_CONFIG,
+                     "[%s] is not the configuration that an application would find",
+                     entry->section);
+}
+
+static int write_own_cubin(struct bundle *bundle, const struct source *source,
+                           const struct tuned_definitions *definitions,
+                           const struct tuned_entry *entry, size_t index, struct error *error)
+{
+    struct options options;
+    struct compilation compilation = {0};
+    bool compiled = false;
+    int status =
+        application_source_options(source, definitions->items, definitions->count, &options, error);
+    if (status == 0)
+        status = single_compile_source_cubin(&bundle->builder, source, &options, entry->arch,
+                                             &compilation, &compiled, error);
+    if (status == 0) {
+        char *configuration = cubin_path(bundle, entry, index);
+        char *path = application_source_binary(source, definitions->items, definitions->count,
+                                               configuration);
+        const struct cubin_origin from = {source, &options, entry->compute_capability};
+        status = write_cubin_file(bundle, path, &from, &compilation, error);
+        bundle->compiled += compiled;
+        bundle->cubins++;
+        free(path);
+        free(configuration);
+    }
+    compilation_release(&compilation);
+    options_release(&options);
+    return status;
+}
+
+static int add_source(struct bundle *bundle, const struct tuned_table *table, const char *file,
+                      char *kernel, struct error *error)
+{
+    struct source source;
+    struct tuned_definitions definitions = {0};
+    char *const kernels[] = {kernel, NULL};
+    int status = check_kernels(&bundle->tuned, kernels, error);
+    if (status != 0)
+        return status;
+    char *templates = alloc_format("%s/templates", bundle->work);
+    status = application_source_load(&source, file, templates, error);
+    free(templates);
+    if (status != 0)
+        return status;
+    for (size_t i = 0; i < bundle->tuned.count && status == 0; i++) {
+        const struct tuned_entry *entry = &bundle->tuned.entries[i];
+        if (strcmp(entry->kernel, kernel) != 0)
+            continue;
+        for (size_t j = 0; j < configuration_count(entry) && status == 0; j++) {
+            status = define_entry(table, entry, j, &definitions, error);
+            if (status == 0)
+                status = write_own_cubin(bundle, &source, &definitions, entry, j, error);
+        }
+    }
+    source_release(&source);
+    return status;
+}
+
+/* Adds the cubins of the application's own sources; `table` is the tuned INI. */
+static int add_sources(struct bundle *bundle, const struct tuned_table *table, struct error *error)
+{
+    int status = 0;
+    for (char **item = bundle->sources; item != NULL && *item != NULL && status == 0; item++) {
+        char *file = alloc_string(*item);
+        char *equals = strrchr(file, '=');
+        if (equals == NULL) {
+            status = error_set(error, ERROR_USAGE, "--source: '%s' is not FILE=KERNEL", *item);
+        } else {
+            *equals = '\0';
+            status = add_source(bundle, table, file, equals + 1, error);
+        }
+        free(file);
+    }
+    return status;
+}
+
+/* --- the folder --- */
+
+/* --- entries --- */
+
+static const char *tuned_file(const struct bundle *bundle)
+{
+    return bundle->tuned_path != NULL ? bundle->tuned_path : "results/tuned.ini";
 }
 
 static int read_entries(struct bundle *bundle, struct error *error)
@@ -47,7 +404,7 @@ static int read_entries(struct bundle *bundle, struct error *error)
     int status = command_read_tuned(path, tuned, error);
     tuned_file_drop_skipped(tuned); /* of no use to an application */
     if (status == 0 && tuned->count > 0)
-        status = bundle_check_kernels(tuned, bundle->kernels, error);
+        status = check_kernels(tuned, bundle->kernels, error);
     for (size_t i = 0; i < tuned->count; i++) {
         if (command_wants_kernel(bundle->kernels, tuned->entries[i].kernel))
             tuned->entries[kept++] = tuned->entries[i];
@@ -73,13 +430,13 @@ static int add_everything(struct bundle *bundle, struct error *error)
 {
     int status = 0;
     for (size_t i = 0; i < bundle->tuned.count && status == 0; i++)
-        status = bundle_add_entry(bundle, &bundle->tuned.entries[i], error);
+        status = add_entry(bundle, &bundle->tuned.entries[i], error);
     if (status != 0 || bundle->sources == NULL)
         return status;
     struct tuned_table *table;
     status = command_load_table(tuned_file(bundle), &table, error);
     if (status == 0)
-        status = bundle_add_sources(bundle, table, error);
+        status = add_sources(bundle, table, error);
     tuned_free(table);
     return status;
 }

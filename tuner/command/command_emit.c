@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/interrupt.h"
 #include "base/write_file.h"
-#include "command/command_values.h"
 #include "compile/sass.h"
 #include "compile/single_compile.h"
 #include "template/template_load.h"

@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "command/command_query.h"
-#include "command/command_values.h"
 #include "template/template_load.h"
 
 #include <math.h>

@@ -4,10 +4,8 @@
 #include "base/hash.h"
 #include "base/write_file.h"
 #include "command/command_query.h"
-#include "command/command_values.h"
-#include "command/export_choice.h"
+#include "command/export.h"
 #include "command/export_cover.h"
-#include "command/export_text.h"
 #include "record/tuned_file.h"
 
 #include <stdbool.h>

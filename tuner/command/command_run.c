@@ -1,6 +1,5 @@
 #include "command/command.h"
 
-#include "command/command_values.h"
 #include "compile/single_compile.h"
 #include "report/report_text.h"
 #include "template/macro_check.h"

@@ -66,11 +66,8 @@ static int find_strategy(const char *name, const struct search_strategy **strate
     if (*strategy != NULL)
         return 0;
     char *known = alloc_string(search_strategy_name(0));
-    for (size_t i = 1; search_strategy_name(i) != NULL; i++) {
-        char *longer = alloc_format("%s or %s", known, search_strategy_name(i));
-        free(known);
-        known = longer;
-    }
+    for (size_t i = 1; search_strategy_name(i) != NULL; i++)
+        alloc_append(&known, " or %s", search_strategy_name(i));
     int status = error_set(error, ERROR_USAGE, "unknown strategy '%s'; choose %s", name, known);
     free(known);
     return status;

@@ -2,8 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/cover_section.h"
-#include "command/export_choice.h"
-#include "command/export_text.h"
+#include "command/export.h"
 #include "record/cover_choice.h"
 #include "template/value.h"
 

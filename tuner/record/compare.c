@@ -154,19 +154,10 @@ size_t compare_count(const struct comparison *comparisons, size_t count, enum co
     return found;
 }
 
-/* Appends ", PART" to `*text`, which is replaced. */
-static void append(char **text, char *part)
-{
-    char *longer = alloc_format("%s%s%s", *text, **text != '\0' ? ", " : "", part);
-    free(part);
-    free(*text);
-    *text = longer;
-}
-
 static void append_change(char **text, const char *name, const char *from, const char *to)
 {
     if (strcmp(from, to) != 0)
-        append(text, alloc_format("%s %s -> %s", name, from, to));
+        alloc_append(text, "%s%s %s -> %s", **text != '\0' ? ", " : "", name, from, to);
 }
 
 static const char *text_in(const struct bindings *bindings, const char *name,
@@ -207,6 +198,6 @@ char *compare_circumstances(const struct comparison *comparison)
     append_change(&text, "tuning", from->incomplete ? "incomplete" : "complete",
                   to->incomplete ? "incomplete" : "complete");
     if (strcmp(from->template_hash, to->template_hash) != 0)
-        append(&text, alloc_string("the template changed"));
+        alloc_append(&text, "%sthe template changed", text[0] != '\0' ? ", " : "");
     return text;
 }

@@ -1,8 +1,12 @@
 /* Texts of the headers that `autotune export` writes. */
-#ifndef AUTOTUNE_EXPORT_TEXT_H
-#define AUTOTUNE_EXPORT_TEXT_H
+#ifndef AUTOTUNE_EXPORT_H
+#define AUTOTUNE_EXPORT_H
+
+#include "base/error.h"
+#include "command/command_query.h"
 
 #include <autotune/tuned.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -28,5 +32,16 @@ void export_put_define(FILE *stream, const char *name, const char *value);
 
 /* Defines KERNEL_TEMPLATE_HASH. */
 void export_put_template_hash(FILE *stream, const char *kernel, const char *hash);
+
+/* Which of a kernel's configurations a header of `autotune export` has. */
+
+/* Whether those of the kernel that begins at `index` of the table come from one version of its template,
+ * and from the one that the query names, if it names one. Returns 0 or ERROR_CONFIG. */
+int export_check_versions(const struct command_query *query, size_t index, struct error *error);
+
+/* False if the table also has the configuration, or the cover, for the cache state that the query
+ * prefers: in a header, the two could not be told apart. */
+bool export_takes(const struct command_query *query,
+                  const struct tuned_configuration *configuration);
 
 #endif

@@ -1,0 +1,180 @@
+#include "base/channel.h"
+#include "base/worker.h"
+#include "command/command.h"
+#include "compile/compile_worker.h"
+#include "compile/cubin_cache.h"
+#include "compile/cubin_cache_limit.h"
+#include "gpu/device_worker.h"
+#include "record/gpu.h"
+#include "tune/gpu_list.h"
+#include "tune/lock_worker.h"
+
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* --- devices --- */
+
+static void print_gpu(size_t index, const struct gpu *gpu)
+{
+    printf("device %zu: %s, %s, %s, driver for CUDA %s\n", index, gpu->name, gpu->arch, gpu->uuid,
+           gpu->driver);
+    printf("  %-34s %12d  %s\n", "compute_capability", gpu->compute_capability,
+           "10 × major + minor");
+    printf("  %-34s %12" PRId64 "  %s\n", "memory_bytes", gpu->memory_bytes,
+           "device memory, bytes");
+    for (int i = 0; i < GPU_ATTRIBUTE_COUNT; i++)
+        printf("  %-34s %12" PRId64 "  %s\n", gpu_attribute_name((enum gpu_attribute)i),
+               gpu->attributes[i], gpu_attribute_text((enum gpu_attribute)i));
+}
+
+static void print_json(const struct gpu *gpus, size_t count)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list, gpu_to_json(&gpus[i]));
+    (void)json_dumpf(list, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(list);
+}
+
+int command_devices(int argc, const char **argv, struct error *error)
+{
+    struct command_options options = {0};
+    const struct poptOption table[] = {
+        option_text("format", 'f', &options.format, "table or json (default: table)", "FORMAT"),
+        POPT_TABLEEND};
+    enum report_format format;
+    struct gpu *gpus = NULL;
+    size_t count = 0;
+    int status = command_parse(argc, argv, table,
+                               "devices [OPTION...]\n\n"
+                               "Lists the GPUs with every attribute that expressions can use.\n\n"
+                               "Example: autotune devices --format json",
+                               error);
+    if (status != 0)
+        goto done;
+    status = command_check(&options, false, &format, error);
+    if (status == 0 && format != REPORT_TABLE && format != REPORT_JSON)
+        status = error_set(error, ERROR_USAGE, "unknown format '%s'; choose table or json",
+                           options.format);
+    if (status == 0)
+        status = gpu_list(&gpus, &count, error);
+    if (status == 0 && format == REPORT_JSON)
+        print_json(gpus, count);
+    for (size_t i = 0; i < count && status == 0 && format == REPORT_TABLE; i++)
+        print_gpu(i, &gpus[i]);
+    if (status == 0 && count == 0)
+        status = error_set(error, ERROR_DEVICE, "the driver found no GPU");
+    free(gpus);
+done:
+    command_options_release(&options);
+    return status < 0 ? status : 0;
+}
+
+/* --- cache --- */
+
+static double mebibytes(uint64_t bytes)
+{
+    return (double)bytes / (1 << 20);
+}
+
+static void print_oldest(int64_t seconds)
+{
+    char text[32] = "unknown";
+    struct tm local;
+    time_t date = (time_t)seconds;
+    if (localtime_r(&date, &local) != NULL)
+        (void)strftime(text, sizeof text, "%Y-%m-%d %H:%M", &local);
+    printf("oldest   last used %s\n", text);
+}
+
+static int show(const char *folder, struct error *error)
+{
+    uint64_t limit;
+    struct cubin_cache_contents contents;
+    int status = cubin_cache_limit(&limit, error);
+    if (status == 0)
+        status = cubin_cache_measure(folder, &contents, error);
+    if (status != 0)
+        return status;
+    printf("folder   %s/cubin\nentries  %zu\nsize     %.1f MiB\nlimit    %.0f MiB\n", folder,
+           contents.entries, mebibytes(contents.bytes), mebibytes(limit));
+    if (contents.entries > 0)
+        print_oldest(contents.oldest_s);
+    return 0;
+}
+
+static int clear(const char *folder, struct error *error)
+{
+    struct cubin_cache_contents removed;
+    int status = cubin_cache_clear(folder, &removed, error);
+    if (status == 0)
+        printf("removed %zu entries, %.1f MiB, from %s/cubin\n", removed.entries,
+               mebibytes(removed.bytes), folder);
+    return status;
+}
+
+int command_cache(int argc, const char **argv, struct error *error)
+{
+    int empty = 0;
+    const struct poptOption table[] = {
+        option_flag("clear", 0, &empty, "remove everything from the cache"), POPT_TABLEEND};
+    int status = command_parse(
+        argc, argv, table,
+        "cache [--clear]\n\n"
+        "Shows the cache of compiled variants, or empties it.\n\n"
+        "When a run makes the cache larger than 2048 MiB, or than AUTOTUNE_CACHE_MB if\n"
+        "that is set, the least recently used variants are removed.\n\n"
+        "Example: autotune cache --clear",
+        error);
+    if (status != 0)
+        return status < 0 ? status : 0;
+    char *folder = cubin_cache_default_folder();
+    status = empty ? clear(folder, error) : show(folder, error);
+    free(folder);
+    return status;
+}
+
+/* --- worker --- */
+
+/*
+ * Messages use copies of standard input and output. Standard output itself becomes stderr, so that
+ * nothing a library prints can get between the messages.
+ */
+static int open_channel(struct channel *channel, struct error *error)
+{
+    int in = dup(STDIN_FILENO);
+    int out = dup(STDOUT_FILENO);
+    if (in < 0 || out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        return error_set_errno(error, ERROR_WORKER, "cannot use standard input and output");
+    channel_init(channel, in, out);
+    return 0;
+}
+
+int command_worker(int argc, const char **argv, struct error *error)
+{
+    struct channel channel;
+    bool compiles = argc > 1 && strcmp(argv[1], "compile") == 0;
+    bool locks = argc > 2 && strcmp(argv[1], "lock") == 0; /* for other machines alone */
+    if (!compiles && !locks && (argc < 2 || strcmp(argv[1], "device") != 0))
+        return error_set(error, ERROR_USAGE,
+                         "workers are started as `autotune worker compile` or "
+                         "`autotune worker device [N|UUID]`");
+    worker_enter(compiles);
+    int status = open_channel(&channel, error);
+    if (status != 0)
+        return status;
+    status = locks      ? lock_worker_run(&channel, argv[2], error)
+             : compiles ? compile_worker_run(&channel, error)
+                        : device_worker_run(&channel, argc > 2 ? argv[2] : "0", error);
+    if (status == ERROR_WORKER) /* of the channel, or for want of memory: all others are sent */
+        worker_give_up(error);
+    channel_release(&channel);
+    error->message[0] = '\0'; /* it was sent through the channel */
+    return status;
+}
