@@ -5,6 +5,8 @@
 #ifndef AUTOTUNE_FILE_SYSTEM_H
 #define AUTOTUNE_FILE_SYSTEM_H
 
+#include <stdbool.h>
+
 /*
  * The name of the network file system that `path` is on, or would be on once it and its folders are
  * made: "NFS"; NULL if it is another file system, or cannot be asked. A static string.
@@ -16,5 +18,15 @@ const char *file_system_network_by_type(unsigned long type);
 
 /* The same by the type that /proc/self/mountinfo states: "fuse.sshfs". */
 const char *file_system_network_by_name(const char *name);
+
+/* Locks on open files, flock(), with a timeout; Ctrl-C ends the wait. */
+
+/*
+ * Takes the lock (`how`: LOCK_SH or LOCK_EX). While another process holds it, waits for at most
+ * `timeout_ms` (negative: as long as it takes), and for at most half a second once the user wants to
+ * end. Returns false if the other process still holds it. On a file system without locks, every process
+ * gets it at once.
+ */
+bool file_lock_take(int file, int how, int timeout_ms);
 
 #endif

@@ -36,4 +36,18 @@ bool literal_is_name(const char *text, size_t letters);
  * differ: 2.0 becomes "2". Returns `buffer`. */
 char *literal_real_text(double real, char buffer[LITERAL_REAL_BYTES]);
 
+/*
+ * Durations as people write them: "90s", "10m", "1.5h", or a number of seconds.
+ */
+
+enum { DURATION_BYTES = 32 };
+
+/* Reads all of `text`. False unless it is a number above 0, with s, m or h or without a unit, and no
+ * longer than a year. */
+bool duration_parse(const char *text, double *seconds);
+
+/* The duration in two or three digits and the largest unit that fits: "40 s", "6.5 minutes". Returns
+ * `buffer`. */
+char *duration_text(double seconds, char buffer[DURATION_BYTES]);
+
 #endif

@@ -99,4 +99,9 @@ static inline double random_fraction(uint64_t *state)
 /* Shuffles indices in place (Fisher and Yates). */
 void statistics_shuffle(size_t *indices, size_t count, uint64_t *state);
 
+static inline size_t least_of(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 #endif

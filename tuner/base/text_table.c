@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,4 +178,49 @@ void text_table_print(const struct text_table *table, size_t width, FILE *stream
             pending = 0;
         }
     }
+}
+
+/* --- CSV --- */
+
+static const char *skip_digits(const char *text)
+{
+    return text + strspn(text, "0123456789");
+}
+
+/* "-1", "+2.5e-3": in every locale. */
+static bool is_signed_number(const char *text)
+{
+    const char *end = skip_digits(text + 1);
+    if (end == text + 1)
+        return false;
+    if (*end == '.')
+        end = skip_digits(end + 1);
+    if (*end == 'e')
+        end = skip_digits(end + 1 + (end[1] == '-' || end[1] == '+'));
+    return *end == '\0' && (*text == '-' || *text == '+');
+}
+
+/* Whether a spreadsheet would compute the cell. */
+static bool is_formula(const char *text)
+{
+    return text[0] != '\0' && strchr("=+-@\t\r", text[0]) != NULL && !is_signed_number(text);
+}
+
+void csv_text(FILE *stream, const char *text)
+{
+    if (text == NULL)
+        return;
+    const char *mark = is_formula(text) ? "'" : "";
+    if (strpbrk(text, ",\"\r\n") == NULL) {
+        fputs(mark, stream);
+        fputs(text, stream);
+        return;
+    }
+    fprintf(stream, "\"%s", mark);
+    for (; *text != '\0'; text++) {
+        if (*text == '"')
+            fputc('"', stream);
+        fputc(*text, stream);
+    }
+    fputc('"', stream);
 }

@@ -39,4 +39,10 @@ size_t text_table_width(const struct text_table *table);
  */
 void text_table_print(const struct text_table *table, size_t width, FILE *stream);
 
+/* CSV output. */
+
+/* Prints a field, quoted if RFC 4180 requires it. Text that a spreadsheet would take for a formula
+ * gets an apostrophe before it. Prints nothing if `text` is NULL. */
+void csv_text(FILE *stream, const char *text);
+
 #endif

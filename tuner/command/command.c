@@ -1,7 +1,7 @@
 #include "command/command.h"
 
 #include "base/alloc.h"
-#include "base/duration.h"
+#include "base/literal.h"
 #include "base/suggestion.h"
 #include "template/output_path.h"
 

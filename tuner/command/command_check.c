@@ -1,5 +1,5 @@
 #include "base/alloc.h"
-#include "base/csv.h"
+#include "base/text_table.h"
 #include "command/command.h"
 #include "compile/launch_check.h"
 #include "compile/single_compile.h"

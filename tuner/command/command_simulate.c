@@ -1,7 +1,6 @@
 #include "command/command.h"
 
 #include "base/alloc.h"
-#include "base/csv.h"
 #include "base/literal.h"
 #include "base/text_table.h"
 #include "search/search.h"

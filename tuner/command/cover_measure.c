@@ -1,7 +1,7 @@
 #include "command/cover_measure.h"
 
 #include "base/alloc.h"
-#include "base/least.h"
+#include "base/statistics.h"
 #include "command/cover_features.h"
 #include "command/cover_runs.h"
 #include "command/cover_tuned.h"

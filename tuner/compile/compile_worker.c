@@ -1,7 +1,7 @@
 #include "compile/compile_worker.h"
 
 #include "base/alloc.h"
-#include "base/environment_number.h"
+#include "base/environment.h"
 #include "compile/cubin_cache.h"
 #include "compile/nvrtc.h"
 #include "compile/precompiler.h"

@@ -1,8 +1,8 @@
 #include "compile/cubin_cache_limit.h"
 
 #include "base/alloc.h"
-#include "base/environment_number.h"
-#include "base/file_lock.h"
+#include "base/environment.h"
+#include "base/file_system.h"
 #include "base/write_file.h"
 #include "template/source.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/cores.h"
+#include "base/environment.h"
 #include "base/json_text.h"
 #include "compile/staging.h"
 

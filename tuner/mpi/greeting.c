@@ -1,7 +1,7 @@
 #include "mpi/greeting.h"
 
 #include "base/alloc.h"
-#include "base/cores.h"
+#include "base/environment.h"
 #include "base/hash.h"
 #include "base/json_text.h"
 

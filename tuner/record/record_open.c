@@ -2,7 +2,7 @@
 #include "record/record.h"
 
 #include "base/alloc.h"
-#include "base/file_lock.h"
+#include "base/file_system.h"
 #include "base/interrupt.h"
 #include "base/path.h"
 #include "record/record_database.h"

@@ -1,4 +1,4 @@
-#include "base/file_lock.h"
+#include "base/file_system.h"
 #include "base/interrupt.h"
 #include "base/path.h"
 #include "base/write_file.h"

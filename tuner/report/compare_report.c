@@ -1,6 +1,5 @@
 #include "report/compare_report.h"
 
-#include "base/csv.h"
 #include "base/text_table.h"
 #include "report/report_formats.h"
 #include "report/report_text.h"

@@ -1,6 +1,6 @@
 #include "report/report_formats.h"
 
-#include "base/csv.h"
+#include "base/text_table.h"
 #include "report/columns.h"
 
 #include <inttypes.h>

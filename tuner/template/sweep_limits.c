@@ -1,6 +1,6 @@
 #include "template/sweep_limits.h"
 
-#include "base/duration.h"
+#include "base/literal.h"
 #include "template/value.h"
 
 int sweep_limits_read(struct sweep_limits *limits, struct ini_file *ini, const char *section,

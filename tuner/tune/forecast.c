@@ -1,6 +1,6 @@
 #include "tune/forecast.h"
 
-#include "base/duration.h"
+#include "base/literal.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 #include "tune/race.h"
 
 #include "base/alloc.h"
-#include "base/least.h"
+#include "base/statistics.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 #include "base/error.h"
+#include "base/suggestion.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -29,19 +30,6 @@ static void assert_prints(const struct error *error, const char *expected)
     free(text);
 }
 
-static void set_returns_the_code_and_clears_the_place(void **state)
-{
-    (void)state;
-    struct error error;
-    memset(&error, 0x5a, sizeof error);
-    assert_int_equal(error_set(&error, ERROR_DEVICE, "no %s at %d", "device", 3), ERROR_DEVICE);
-    assert_int_equal(error.code, ERROR_DEVICE);
-    assert_int_equal(error.line, 0);
-    assert_string_equal(error.file, "");
-    assert_string_equal(error.message, "no device at 3");
-    assert_prints(&error, "autotune: no device at 3\n");
-}
-
 static void place_is_printed_as_compilers_do(void **state)
 {
     (void)state;
@@ -51,17 +39,6 @@ static void place_is_printed_as_compilers_do(void **state)
     assert_prints(&error, "autotune: a.ini:7: unknown key 'k'\n");
     assert_int_equal(error_set_at(&error, ERROR_CONFIG, "a.npy", 0, "not an array"), ERROR_CONFIG);
     assert_prints(&error, "autotune: a.npy: not an array\n");
-}
-
-static void errno_is_appended(void **state)
-{
-    (void)state;
-    struct error error;
-    char expected[256];
-    errno = ENOENT;
-    assert_int_equal(error_set_errno(&error, ERROR_RECORD, "cannot open '%s'", "x"), ERROR_RECORD);
-    assert_true(snprintf(expected, sizeof expected, "cannot open 'x': %s", strerror(ENOENT)) > 0);
-    assert_string_equal(error.message, expected);
 }
 
 static void limit_on_open_files_is_named_with_what_to_do(void **state)
@@ -94,14 +71,6 @@ static void long_texts_are_cut(void **state)
     assert_int_equal(strlen(error.message), sizeof error.message - 1);
 }
 
-static void nobody_need_listen(void **state)
-{
-    (void)state;
-    assert_int_equal(error_set(NULL, ERROR_USAGE, "x"), ERROR_USAGE);
-    assert_int_equal(error_set_at(NULL, ERROR_CONFIG, "f", 1, "x"), ERROR_CONFIG);
-    assert_int_equal(error_set_errno(NULL, ERROR_RECORD, "x"), ERROR_RECORD);
-}
-
 static void exit_statuses(void **state)
 {
     (void)state;
@@ -118,16 +87,62 @@ static void exit_statuses(void **state)
         assert_int_equal(error_exit_status(cases[i].code), cases[i].status);
 }
 
+/* --- suggestions --- */
+
+static const char *const known[] = {"block_size", "num_load", "n", "grid", "access", NULL};
+
+static void nearest_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *nearest;
+    } cases[] = {
+        {"blok_size", "block_size"},
+        {"block_sizes", "block_size"},
+        {"blocksize", "block_size"},
+        {"num_laod", "num_load"},
+        {"gird", "grid"},
+        {"acess", "access"},
+        {"grid", "grid"},
+        {"m", NULL},
+        {"tile_width", NULL},
+        {"", NULL},
+        {"loads", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *nearest = suggestion_nearest(cases[i].name, known);
+        if (cases[i].nearest == NULL)
+            assert_null(nearest);
+        else
+            assert_string_equal(nearest, cases[i].nearest);
+    }
+}
+
+static void unknown_names(void **state)
+{
+    (void)state;
+    struct error error;
+    assert_int_equal(suggestion_unknown("a.ini", 5, "key", "blok_size", known, &error),
+                     ERROR_CONFIG);
+    assert_string_equal(error.message, "unknown key 'blok_size'; did you mean 'block_size'?");
+    assert_string_equal(error.file, "a.ini");
+    assert_int_equal(error.line, 5);
+    assert_int_equal(suggestion_unknown("a.ini", 6, "name", "tile", known, &error), ERROR_CONFIG);
+    assert_string_equal(
+        error.message,
+        "unknown name 'tile'; expected one of: block_size, num_load, n, grid, access");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(set_returns_the_code_and_clears_the_place),
         cmocka_unit_test(place_is_printed_as_compilers_do),
-        cmocka_unit_test(errno_is_appended),
         cmocka_unit_test(limit_on_open_files_is_named_with_what_to_do),
         cmocka_unit_test(long_texts_are_cut),
-        cmocka_unit_test(nobody_need_listen),
         cmocka_unit_test(exit_statuses),
+        cmocka_unit_test(nearest_names),
+        cmocka_unit_test(unknown_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

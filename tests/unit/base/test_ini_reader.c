@@ -120,22 +120,6 @@ static void everything_in_order(void **state)
     assert_string_equal(log.text, "");
 }
 
-static void what_a_callback_returns_ends_the_reading(void **state)
-{
-    (void)state;
-    static const char *const stops[] = {"top", "first", "key", "and more", "second", "other"};
-    struct log log = {0};
-    struct ini_reader reader = {.more = on_more};
-    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
-        log.stop = stops[i];
-        assert_int_equal(read_exactly(&reader, &log, sample), 42);
-        const char *last = log.text + strlen(log.text) - 1;
-        while (last > log.text && last[-1] != '\n')
-            last--;
-        assert_non_null(strstr(last, stops[i])); /* nothing comes after it */
-    }
-}
-
 static void some_files_continue_no_values(void **state)
 {
     (void)state;
@@ -151,35 +135,6 @@ static void some_files_continue_no_values(void **state)
     text[198] = '\0';
     assert_int_equal(read_exactly(&reader, &log, text), INI_READER_BAD_FILE);
     assert_string_equal(reader.message, "line is longer than 197 bytes, which inih would split");
-}
-
-/* A tuple of a dozen parameters is one key. */
-static void a_key_may_fill_its_line(void **state)
-{
-    (void)state;
-    struct log log = {0};
-    struct ini_reader reader = {0};
-    char text[256];
-    char expected[256];
-    snprintf(text, sizeof text, "(%s, %s, %s) = (1, 2, 3)\n",
-             "a_name_of_49_letters_and_a_few_more_xxxxxxxxxxxxx", "vector_k_and_lanes_n_and_so_on",
-             "an_even_longer_name_than_the_first_one_xxxxxxxxxxxxxxxxx");
-    snprintf(expected, sizeof expected, "1 entry (%s, %s, %s)=(1, 2, 3)\n",
-             "a_name_of_49_letters_and_a_few_more_xxxxxxxxxxxxx", "vector_k_and_lanes_n_and_so_on",
-             "an_even_longer_name_than_the_first_one_xxxxxxxxxxxxxxxxx");
-    assert_int_equal(read_exactly(&reader, &log, text), 0);
-    assert_string_equal(log.text, expected);
-}
-
-static void the_first_of_two_faults_counts(void **state)
-{
-    (void)state;
-    struct log log = {.stop = "k"};
-    struct ini_reader reader = {0};
-    assert_int_equal(read_exactly(&reader, &log, "words\nk = 1\n"), INI_READER_BAD_FILE);
-    assert_int_equal(reader.line, 1);
-    assert_int_equal(read_exactly(&reader, &log, "k = 1\nwords\n"), 42);
-    assert_int_equal(reader.line, 1);
 }
 
 static void an_inih_of_other_limits_is_refused(void **state)
@@ -252,10 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_in_order),
-        cmocka_unit_test(what_a_callback_returns_ends_the_reading),
         cmocka_unit_test(some_files_continue_no_values),
-        cmocka_unit_test(a_key_may_fill_its_line),
-        cmocka_unit_test(the_first_of_two_faults_counts),
         cmocka_unit_test(an_inih_of_other_limits_is_refused),
         SCRATCH_TEST(memory_runs_out),
         cmocka_unit_test(files_that_cannot_be_read),

@@ -1,5 +1,4 @@
 #include "base/literal.h"
-
 #include "unit/comma_locale.h"
 
 #include <float.h>
@@ -162,22 +161,6 @@ static void what_is_refused_and_why(void **state)
     }
 }
 
-static void names(void **state)
-{
-    (void)state;
-    assert_true(literal_is_name("block_size", 31));
-    assert_true(literal_is_name("a", 1));
-    assert_false(literal_is_name("ab", 1));
-    assert_false(literal_is_name("", 31));
-    assert_false(literal_is_name("2a", 31));
-    assert_false(literal_is_name("_a", 31));
-    assert_false(literal_is_name("aB", 31));
-    assert_false(literal_is_name("a-b", 31));
-    assert_false(literal_is_name("a b", 31));
-    assert_false(literal_is_name("../a", 31));
-    assert_false(literal_is_name("\xe4", 31));
-}
-
 static void assert_reads_back(double real)
 {
     char text[LITERAL_REAL_BYTES];
@@ -205,18 +188,6 @@ static void real_texts_read_back_to_the_last_bit(void **state)
     }
 }
 
-static void real_texts_are_short(void **state)
-{
-    (void)state;
-    char text[LITERAL_REAL_BYTES];
-    assert_string_equal(literal_real_text(0.5, text), "0.5");
-    assert_string_equal(literal_real_text(2, text), "2");
-    assert_string_equal(literal_real_text(1e300, text), "1e+300");
-    assert_string_equal(literal_real_text(0.1 + 0.2, text), "0.30000000000000004");
-    assert_string_equal(literal_real_text(-2.2250738585072014e-308, text),
-                        "-2.2250738585072014e-308");
-}
-
 static void the_locale_changes_nothing(void **state)
 {
     char text[LITERAL_REAL_BYTES];
@@ -228,7 +199,6 @@ static void the_locale_changes_nothing(void **state)
     reals(state);
     integers(state);
     powers(state);
-    real_texts_are_short(state);
     real_texts_read_back_to_the_last_bit(state);
     assert_non_null(literal_parse("0,5", &literal));
     assert_non_null(literal_parse("1.000.000", &literal));
@@ -236,6 +206,56 @@ static void the_locale_changes_nothing(void **state)
     assert_int_equal(snprintf(text, sizeof text, "%.1f", 0.5), 3);
     assert_string_equal(text, "0,5");
     comma_locale_leave();
+}
+
+/* --- durations --- */
+
+static void assert_reads(const char *text, double expected_s)
+{
+    double seconds = 0;
+    assert_true(duration_parse(text, &seconds));
+    assert_true(seconds == expected_s);
+}
+
+static void seconds_minutes_and_hours(void **state)
+{
+    (void)state;
+    assert_reads("60s", 60);
+    assert_reads("10m", 600);
+    assert_reads("2h", 7200);
+    assert_reads("1.5h", 5400);
+    assert_reads("0.25s", 0.25);
+    assert_reads("45", 45);
+    assert_reads("366h", 366 * 3600.0);
+}
+
+static void what_is_no_duration(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"",    "s",    "0",   "0s",  "-5s",    "5d",     "5 s",
+                                        "5s ", "1h5m", "nan", "inf", "10000h", "1e400s", "minute"};
+    double seconds;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        assert_false(duration_parse(texts[i], &seconds));
+}
+
+static void assert_text(double seconds, const char *expected)
+{
+    char buffer[DURATION_BYTES];
+    assert_string_equal(duration_text(seconds, buffer), expected);
+}
+
+static void texts_have_the_largest_unit_that_fits(void **state)
+{
+    (void)state;
+    assert_text(0.42, "0.4 s");
+    assert_text(41.7, "42 s");
+    assert_text(119, "119 s");
+    assert_text(120, "2.0 minutes");
+    assert_text(395, "6.6 minutes");
+    assert_text(3 * 3600, "3.0 hours");
+    assert_text(40 * 3600, "40 hours");
+    assert_text(3e6, "35 days");
 }
 
 int main(void)
@@ -246,10 +266,11 @@ int main(void)
         cmocka_unit_test(reals),
         cmocka_unit_test(words),
         cmocka_unit_test(what_is_refused_and_why),
-        cmocka_unit_test(names),
         cmocka_unit_test(real_texts_read_back_to_the_last_bit),
-        cmocka_unit_test(real_texts_are_short),
         cmocka_unit_test(the_locale_changes_nothing),
+        cmocka_unit_test(seconds_minutes_and_hours),
+        cmocka_unit_test(what_is_no_duration),
+        cmocka_unit_test(texts_have_the_largest_unit_that_fits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

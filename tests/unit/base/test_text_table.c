@@ -1,3 +1,4 @@
+#include "base/alloc.h"
 #include "base/text_table.h"
 
 #include <setjmp.h>
@@ -47,24 +48,44 @@ static void test_columns_are_as_wide_as_their_cells(void **state)
     text_table_free(table);
 }
 
-static void test_headings_stand_without_rows(void **state)
+/* --- CSV --- */
+
+static void assert_cell(const char *text, const char *expected)
+{
+    char *cell = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&cell, &length);
+    csv_text(stream, text);
+    (void)fclose(stream);
+    assert_string_equal(cell, expected);
+    free(cell);
+}
+
+static void a_spreadsheet_computes_nothing(void **state)
 {
     (void)state;
-    struct text_table *table = text_table_new();
-    text_table_column(table, "", TABLE_LEFT);
-    text_table_column(table, "block_size", TABLE_RIGHT);
-    text_table_column(table, "n", TABLE_RIGHT);
-    assert_printed(table, 44,
-                   "    block_\n"
-                   "      size  n\n");
-    text_table_free(table);
+    assert_cell("=1+1", "'=1+1");
+    assert_cell("@SUM(A1)", "'@SUM(A1)");
+    assert_cell("+A1", "'+A1");
+    assert_cell("-1+2", "'-1+2");
+    assert_cell("-", "'-");
+    assert_cell("=f(\"a\",1)", "\"'=f(\"\"a\"\",1)\"");
+}
+
+static void numbers_stay_numbers(void **state)
+{
+    (void)state;
+    static const char *const numbers[] = {"-1", "+1", "-0.5", "-1e-05", "+2.5e+10", "-3."};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        assert_cell(numbers[i], numbers[i]);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns_are_as_wide_as_their_cells),
-        cmocka_unit_test(test_headings_stand_without_rows),
+        cmocka_unit_test(a_spreadsheet_computes_nothing),
+        cmocka_unit_test(numbers_stay_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

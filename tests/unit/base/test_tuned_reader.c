@@ -69,22 +69,6 @@ static int read_text(struct tuned_reader *reader, enum tuned_reading reading, st
     return tuned_reader_read(reader, text, strlen(text));
 }
 
-static void an_application_reads_what_it_uses(void **state)
-{
-    (void)state;
-    static const char text[] = "[a]\n" LOOK_UP "samples = many\nproblem.n = 2^10\ntie.7.n = ?\n"
-                               "newer.key = 1\n[b]\n" LOOK_UP "sm_count = 7\n";
-    struct tuned_reader reader;
-    struct log log;
-    assert_int_equal(read_text(&reader, TUNED_BY_APPLICATION, &log, text), 0);
-    assert_string_equal(log.text, "[a kernel=sum template=sum template_hash=0123 gpu=Alpha "
-                                  "compute_capability=80 problem.n=2^10]"
-                                  "[b kernel=sum template=sum template_hash=0123 gpu=Alpha "
-                                  "compute_capability=80 sm_count=7]");
-    assert_int_equal(read_text(&reader, TUNED_BY_TUNER, &log, text), INI_READER_BAD_FILE);
-    assert_int_equal(reader.ini.line, 7); /* of the first section; neither can be used */
-}
-
 static void the_tuner_reads_and_wants_everything(void **state)
 {
     (void)state;
@@ -102,25 +86,6 @@ static void the_tuner_reads_and_wants_everything(void **state)
     assert_int_equal(reader.ini.line, 1);
     assert_int_equal(
         read_text(&reader, TUNED_BY_TUNER, &log, "[a]\n" LOOK_UP REST "newer.key = 1\n"), 0);
-}
-
-static void one_bad_section_costs_itself_alone(void **state)
-{
-    (void)state;
-    struct tuned_reader reader;
-    struct log log;
-    assert_int_equal(read_text(&reader, TUNED_BY_APPLICATION, &log,
-                               "[a]\n" LOOK_UP "[b]\nkernel = My-Kernel\ntemplate = b\n[c]\n"
-                               "kernel = c\n[d]\n" LOOK_UP "[e]\nkernel = e\n"),
-                     0);
-    assert_string_equal(log.text, "[a kernel=sum template=sum template_hash=0123 gpu=Alpha "
-                                  "compute_capability=80][b![c kernel=c!"
-                                  "[d kernel=sum template=sum template_hash=0123 gpu=Alpha "
-                                  "compute_capability=80][e kernel=e!");
-    assert_int_equal(reader.read_count, 2);
-    assert_int_equal(reader.skipped_count, 3);
-    assert_int_equal(reader.skipped_line, 8);
-    assert_non_null(strstr(reader.skipped_message, "'My-Kernel' of key 'kernel'"));
 }
 
 static void every_required_key_is_missed(void **state)
@@ -175,26 +140,12 @@ static void a_time_needs_samples_and_is_inside_its_interval(void **state)
     }
 }
 
-static void what_a_callback_returns_ends_the_reading(void **state)
-{
-    (void)state;
-    struct tuned_reader reader;
-    struct log log;
-    assert_int_equal(read_text(&reader, TUNED_BY_APPLICATION, &log,
-                               "[a]\n" LOOK_UP "problem.word = stop\nproblem.n = 1\n"),
-                     42);
-    assert_null(strstr(log.text, "problem.n"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_application_reads_what_it_uses),
         cmocka_unit_test(the_tuner_reads_and_wants_everything),
-        cmocka_unit_test(one_bad_section_costs_itself_alone),
         cmocka_unit_test(every_required_key_is_missed),
         cmocka_unit_test(a_time_needs_samples_and_is_inside_its_interval),
-        cmocka_unit_test(what_a_callback_returns_ends_the_reading),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,16 +46,6 @@ static size_t count_files(const char *folder)
     return count;
 }
 
-static void test_makes_folders_and_replaces(void **state)
-{
-    (void)state;
-    write_text("a/b/c.txt", "first");
-    assert_text("a/b/c.txt", "first");
-    write_text("a/b/c.txt", "second");
-    assert_text("a/b/c.txt", "second");
-    assert_int_equal(count_files("a/b"), 1);
-}
-
 /* Nothing that watches dates, like make, has anything to do then. */
 static void test_same_content_leaves_the_file_alone(void **state)
 {
@@ -195,19 +185,6 @@ static void test_keeps_permissions_and_follows_links(void **state)
     assert_int_equal(status.st_mode & 07777, 0640);
 }
 
-static void test_refuses_what_is_no_file(void **state)
-{
-    (void)state;
-    struct write_file file;
-    struct error error;
-    assert_int_equal(write_file_begin(&file, "/dev/null", &error), ERROR_RECORD);
-    assert_string_equal(error.message, "'/dev/null' is not a regular file; choose another path");
-    assert_int_equal(write_file_begin(&file, "/tmp", &error), ERROR_RECORD);
-    write_text("plain", "");
-    assert_int_equal(write_file_begin(&file, "plain/below", &error), ERROR_RECORD);
-    assert_string_equal(error.message, "cannot create folder 'plain': Not a directory");
-}
-
 /* A limit on the size of files stands for a disk that is full. */
 static void expect_the_reason(size_t count)
 {
@@ -240,7 +217,6 @@ static void the_reason_of_a_failed_write_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(test_makes_folders_and_replaces),
         SCRATCH_TEST(the_reason_of_a_failed_write_is_told),
         SCRATCH_TEST(test_same_content_leaves_the_file_alone),
         SCRATCH_TEST(test_nothing_shows_before_commit),
@@ -248,7 +224,6 @@ int main(void)
         SCRATCH_TEST(test_full_disk_leaves_the_old_file),
         SCRATCH_TEST(test_several_writers_never_mix),
         SCRATCH_TEST(test_keeps_permissions_and_follows_links),
-        SCRATCH_TEST(test_refuses_what_is_no_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,9 @@
-#include "base/environment_number.h"
+#include "base/environment.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 bool environment_number(const char *name, int64_t most, int64_t *number)
 {
@@ -14,4 +16,13 @@ bool environment_number(const char *name, int64_t most, int64_t *number)
         return false;
     *number = stated;
     return true;
+}
+
+size_t cores_usable(void)
+{
+    cpu_set_t set;
+    long count = sched_getaffinity(0, sizeof set, &set) == 0
+                     ? CPU_COUNT(&set)
+                     : sysconf(_SC_NPROCESSORS_ONLN); /* more than a cpu_set_t has room for */
+    return count > 0 ? (size_t)count : 1;
 }
