@@ -27,16 +27,6 @@ bool json_text_is_plain(const char *text)
     return *text == '\0';
 }
 
-char *json_text_quoted(const char *text)
-{
-    if (json_text_is_plain(text)) /* almost all are, and jansson takes ten times as long */
-        return alloc_format("\"%s\"", text);
-    json_t *json = json_text(text);
-    char *quoted = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY);
-    json_decref(json);
-    return quoted;
-}
-
 bool json_text_is_utf8(const char *text)
 {
     json_t *string = json_string(text);

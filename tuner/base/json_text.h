@@ -12,9 +12,6 @@ json_t *json_text(const char *text);
 /* Whether `text` is UTF-8, as messages between processes are. */
 bool json_text_is_utf8(const char *text);
 
-/* The text as it stands in JSON, with quotation marks; a new string. Bytes as for json_text(). */
-char *json_text_quoted(const char *text);
-
 /* Whether the text stands in JSON as it is, between quotation marks. */
 bool json_text_is_plain(const char *text);
 

@@ -124,7 +124,7 @@ void html_style(FILE *stream)
     fputs("</style>\n", stream);
 }
 
-void html_script(FILE *stream)
+static void print_script(FILE *stream)
 {
     fputs("<script>\n", stream);
     for (size_t i = 0; i < sizeof script / sizeof *script; i++)
@@ -146,7 +146,8 @@ static int exponent_of(struct value value)
     return exponent;
 }
 
-void html_problem(FILE *stream, const struct bindings *problem)
+/* "n = 16777216 (2^24), value_type = float"; nothing for an empty problem. */
+static void print_problem(FILE *stream, const struct bindings *problem)
 {
     for (size_t i = 0; i < problem->count; i++) {
         char value[VALUE_TEXT_BYTES];
@@ -165,7 +166,8 @@ static const struct result *winner_of(const struct study *study)
                : NULL;
 }
 
-double html_roof_share(const struct study *study, const struct roofs *roofs)
+/* The winner's rate divided by the roof that limits it; 0 if there is no winner or no roof. */
+static double roof_share(const struct study *study, const struct roofs *roofs)
 {
     const struct result *winner = winner_of(study);
     if (winner == NULL)
@@ -199,7 +201,7 @@ static void print_rate(FILE *stream, const struct study *study, const struct res
         return;
     double bytes = winner->bytes / winner->time.median_ns;
     double operations = winner->operations / winner->time.median_ns;
-    double share = html_roof_share(study, roofs);
+    double share = roof_share(study, roofs);
     if (roofs->operations_per_ns > 0 && share == operations / roofs->operations_per_ns) {
         fprintf(stream, ", %s GFLOP/s", report_number(operations, number));
         print_share(stream, operations, roofs->operations_per_ns, roofs->operations_measured,
@@ -222,7 +224,9 @@ static void print_roof(FILE *stream, double roof, const char *unit, bool was_mea
         fputs("theoretical", stream);
 }
 
-void html_roofs(FILE *stream, const struct study *study, const struct roofs *roofs)
+/* A paragraph with the roofs of the study's GPU and whether they are measured; nothing in static mode or if none is
+ * known. */
+static void print_roofs_of(FILE *stream, const struct study *study, const struct roofs *roofs)
 {
     if (study->environment.static_mode || roofs->bytes_per_ns <= 0 || roofs->operations_per_ns <= 0)
         return;
@@ -298,7 +302,8 @@ static void print_best(FILE *stream, const struct study *study)
     fprintf(stream, ", %s&nbsp;µs.", report_time(study->results[best].time.median_ns, number));
 }
 
-void html_winner(FILE *stream, const struct study *study, const struct roofs *roofs)
+/* A paragraph that names the winner, its time and its ties, or says why there is none. */
+static void print_winner(FILE *stream, const struct study *study, const struct roofs *roofs)
 {
     const struct result *winner = winner_of(study);
     fputs("<p class=\"winner\">", stream);
@@ -332,7 +337,7 @@ static void overview_subject(FILE *stream, const struct study *study, size_t ind
         html_text(stream, study->kernel);
         fputs("</a></td><td class=\"l\">", stream);
     }
-    html_problem(stream, &study->problem);
+    print_problem(stream, &study->problem);
     if (strcmp(study->cache, "warm") == 0)
         fputs(", warm cache", stream);
     if (study->environment.tool[0] != '\0') {
@@ -353,7 +358,7 @@ static void overview_result(FILE *stream, const struct study *study, const struc
 {
     const struct result *winner = winner_of(study);
     char number[REPORT_NUMBER_BYTES];
-    double share = html_roof_share(study, roofs);
+    double share = roof_share(study, roofs);
     fputs("<td class=\"l wrap\">", stream);
     if (winner != NULL)
         print_distinction(stream, study, winner);
@@ -367,8 +372,10 @@ static void overview_result(FILE *stream, const struct study *study, const struc
     fprintf(stream, "<td>%zu</td></tr>\n", study->result_count);
 }
 
-void html_overview(FILE *stream, const struct study *studies, const struct roofs *roofs,
-                   size_t count, bool same_kernel, bool same_gpu)
+/* A table with a row per study: kernel and GPU if they differ, problem, winner, time, rate and share of the roof.
+ * `roofs` has those of each study. */
+static void print_overview(FILE *stream, const struct study *studies, const struct roofs *roofs,
+                           size_t count, bool same_kernel, bool same_gpu)
 {
     bool rates = false;
     for (size_t i = 0; i < count; i++) {
@@ -519,8 +526,8 @@ static void print_facts(FILE *stream, const struct study *study)
 static void print_roofs(FILE *stream, const struct page *page)
 {
     for (size_t i = 0; i < page->count; i++) {
-        if (html_roof_share(&page->studies[i], &page->roofs[i]) > 0) {
-            html_roofs(stream, &page->studies[i], &page->roofs[i]);
+        if (roof_share(&page->studies[i], &page->roofs[i]) > 0) {
+            print_roofs_of(stream, &page->studies[i], &page->roofs[i]);
             return;
         }
     }
@@ -551,8 +558,8 @@ static void print_head(FILE *stream, const struct page *page)
     }
     fputs("</header>\n", stream);
     if (page->count > 1)
-        html_overview(stream, page->studies, page->roofs, page->count, same_kernel(page),
-                      same_gpu(page));
+        print_overview(stream, page->studies, page->roofs, page->count, same_kernel(page),
+                       same_gpu(page));
 }
 
 /* --- a study --- */
@@ -668,14 +675,14 @@ static void print_study(FILE *stream, const struct page *page, size_t index)
     fprintf(stream, "<section id=\"s%zu\">\n<h2>", index);
     html_text(stream, study->kernel);
     fputs(study->problem.count > 0 ? ": " : "", stream);
-    html_problem(stream, &study->problem);
+    print_problem(stream, &study->problem);
     fputs("</h2>\n", stream);
     if (!same_gpu(page)) {
         print_facts(stream, study);
-        if (html_roof_share(study, &page->roofs[index]) > 0)
-            html_roofs(stream, study, &page->roofs[index]);
+        if (roof_share(study, &page->roofs[index]) > 0)
+            print_roofs_of(stream, study, &page->roofs[index]);
     }
-    html_winner(stream, study, &page->roofs[index]);
+    print_winner(stream, study, &page->roofs[index]);
     print_counts(stream, study);
     print_constants(stream, study);
     const struct charts charts = {.stream = stream,
@@ -705,7 +712,7 @@ void html_print(FILE *stream, const struct study *studies, size_t count, const s
           "calculated from its registers, shared memory and block size. Made by "
           "autotune " AUTOTUNE_VERSION ".</footer>\n",
           stream);
-    html_script(stream);
+    print_script(stream);
     fputs("</body>\n</html>\n", stream);
     page_release(&page);
 }

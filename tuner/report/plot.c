@@ -43,7 +43,8 @@ void svg_begin(FILE *stream, const char *element, enum colour colour, const char
             class[0] != '\0' ? " " : "", class);
 }
 
-void svg_number(FILE *stream, double number)
+/* A number in pixels with at most one decimal, the same in every locale. */
+static void svg_number(FILE *stream, double number)
 {
     long tenths = lround(10 * number);
     fprintf(stream, "%s%ld", tenths < 0 ? "-" : "", labs(tenths) / 10);

@@ -138,9 +138,6 @@ void svg_write_style(FILE *stream);
 /* Begins an element of a colour and, unless it is "", of a further class; its attributes follow. */
 void svg_begin(FILE *stream, const char *element, enum colour colour, const char *class);
 
-/* A number in pixels with at most one decimal, the same in every locale. */
-void svg_number(FILE *stream, double number);
-
 void svg_attribute(FILE *stream, const char *name, double number);
 
 /* The attribute that turns an element about a point, clockwise. */

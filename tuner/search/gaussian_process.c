@@ -231,7 +231,8 @@ static void init_parameter(struct covariance_parameter *parameter, size_t index,
     parameter->slopes = alloc_zeroed(count * count, sizeof *parameter->slopes);
 }
 
-void covariance_init(struct covariance *covariance, const struct search_space *space)
+/* Starts with what is likely before anything is measured. */
+static void covariance_init(struct covariance *covariance, const struct search_space *space)
 {
     *covariance = (struct covariance){0};
     for (size_t i = 0; i < search_space_dimensions(space); i++)
@@ -243,7 +244,7 @@ void covariance_init(struct covariance *covariance, const struct search_space *s
     covariance_update(covariance, false);
 }
 
-void covariance_release(struct covariance *covariance)
+static void covariance_release(struct covariance *covariance)
 {
     for (size_t i = 0; i < covariance->count; i++) {
         struct covariance_parameter *parameter = &covariance->parameters[i];

@@ -42,10 +42,6 @@ struct covariance {
     double noise; /* logarithm of the variance that parameters do not explain */
 };
 
-/* Starts with what is likely before anything is measured. */
-void covariance_init(struct covariance *covariance, const struct search_space *space);
-void covariance_release(struct covariance *covariance);
-
 /* To be called after each change of what was learnt; with `slopes`, also for covariance_slopes(). */
 void covariance_update(struct covariance *covariance, bool slopes);
 

@@ -228,8 +228,9 @@ static int replay_search(const struct measured_space *measured,
     return 0;
 }
 
-void simulation_know(struct search *search, const struct measured_space *measured,
-                     const struct measured_space *known)
+/* Tells a search of `measured` the results of those of its points that `known` has, as results from elsewhere. */
+static void know(struct search *search, const struct measured_space *measured,
+                 const struct measured_space *known)
 {
     uint32_t *points =
         alloc_zeroed(known->points.count * measured->points.dimensions, sizeof *points);
@@ -262,7 +263,7 @@ static int repeat(const struct measured_space *measured, const struct simulation
         };
         replay.search = search_new(measured->space, &search);
         if (options->known != NULL)
-            simulation_know(replay.search, measured, options->known);
+            know(replay.search, measured, options->known);
         replay.evaluations = 0;
         replay.best_ns = INFINITY;
         replay.cpu_s = 0;

@@ -58,9 +58,4 @@ struct simulation_result {
 int simulation_run(const struct measured_space *measured, const struct simulation_options *options,
                    struct simulation_result *results, struct error *error);
 
-/* Tells a search of `measured` the results of those of its points that `known` has, as results from
- * elsewhere. */
-void simulation_know(struct search *search, const struct measured_space *measured,
-                     const struct measured_space *known);
-
 #endif

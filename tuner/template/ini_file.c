@@ -123,10 +123,8 @@ struct ini_entry *ini_file_get(struct ini_file *ini, const char *section, const 
     for (size_t i = 0; i < ini->count; i++) {
         struct ini_entry *entry = &ini->entries[i];
         if (entry->key != NULL && strcmp(entry->key, key) == 0 &&
-            strcmp(entry->section, section) == 0) {
-            entry->used = true;
+            strcmp(entry->section, section) == 0)
             return entry;
-        }
     }
     return NULL;
 }

@@ -16,7 +16,6 @@ struct ini_entry {
     const char *key;     /* NULL: this is the section's heading */
     char *value;
     int line;
-    bool used; /* set by ini_file_get(), for finding keys that nobody asked for */
 };
 
 struct ini_file {
@@ -37,7 +36,7 @@ int ini_file_read_text(struct ini_file *ini, const char *path, const char *text,
 
 void ini_file_release(struct ini_file *ini);
 
-/* The entry, marked as used, or NULL. */
+/* The entry, or NULL. */
 struct ini_entry *ini_file_get(struct ini_file *ini, const char *section, const char *key);
 
 #endif

@@ -60,7 +60,6 @@ int loader_read_parameters(struct loader *loader, const char *section, bool comp
         struct ini_entry *entry = &template->ini.entries[i];
         if (entry->key == NULL || strcmp(entry->section, section) != 0)
             continue;
-        entry->used = true;
         struct parameter parameter;
         int status = check_room(loader, is_problem, entry->line);
         if (status == 0)

@@ -38,7 +38,6 @@ int loader_read_figures(struct loader *loader)
         struct ini_entry *entry = &ini->entries[i];
         if (entry->key == NULL || strcmp(entry->section, "figures") != 0)
             continue;
-        entry->used = true;
         status = read_figure(loader, entry, &known);
     }
     free(known.items);

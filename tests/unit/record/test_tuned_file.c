@@ -342,8 +342,7 @@ static double random_real(void)
 {
     double real = NAN;
     while (!isfinite(real)) {
-        uint64_t bits = draw_below((uint64_t)1 << 31) << 33 ^ draw_below((uint64_t)1 << 31)
-                                                                    << 2;
+        uint64_t bits = draw_below((uint64_t)1 << 31) << 33 ^ draw_below((uint64_t)1 << 31) << 2;
         memcpy(&real, &bits, sizeof real);
     }
     return real;

@@ -254,18 +254,6 @@ static void keys_once_but_constraints(void **state)
     ini_file_release(&ini);
 }
 
-static void what_nobody_asked_for_is_known(void **state)
-{
-    (void)state;
-    struct ini_file ini = read_text("[a]\nk = 1\nl = 2\n");
-    assert_null(ini_file_get(&ini, "a", "m"));
-    assert_null(ini_file_get(&ini, "b", "k"));
-    assert_string_equal(ini_file_get(&ini, "a", "k")->value, "1");
-    assert_true(ini.entries[1].used);
-    assert_false(ini.entries[2].used);
-    ini_file_release(&ini);
-}
-
 /* --- files --- */
 
 static const char path[] = "a.ini";
@@ -350,7 +338,6 @@ int main(void)
         cmocka_unit_test(malformed_headings),
         cmocka_unit_test(continuations_of_nothing),
         cmocka_unit_test(keys_once_but_constraints),
-        cmocka_unit_test(what_nobody_asked_for_is_known),
         SCRATCH_TEST(files_are_read),
         SCRATCH_TEST(files_that_are_no_ini),
         SCRATCH_TEST(a_folder_is_no_file),
