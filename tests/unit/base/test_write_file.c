@@ -64,20 +64,6 @@ static void test_same_content_leaves_the_file_alone(void **state)
     assert_int_equal(count_files("."), 1);
 }
 
-static void test_nothing_shows_before_commit(void **state)
-{
-    (void)state;
-    struct write_file file;
-    write_text("file", "old");
-    assert_int_equal(write_file_begin(&file, "file", NULL), 0);
-    fputs("new", file.stream);
-    fflush(file.stream);
-    assert_text("file", "old");
-    write_file_abandon(&file);
-    assert_text("file", "old");
-    assert_int_equal(count_files("."), 1);
-}
-
 static void test_killed_writer_leaves_the_old_file(void **state)
 {
     (void)state;
@@ -185,41 +171,10 @@ static void test_keeps_permissions_and_follows_links(void **state)
     assert_int_equal(status.st_mode & 07777, 0640);
 }
 
-/* A limit on the size of files stands for a disk that is full. */
-static void expect_the_reason(size_t count)
-{
-    char *bytes = calloc(count, 1);
-    struct rlimit before;
-    struct rlimit limit;
-    struct error error = {0};
-    assert_non_null(bytes);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-    limit = before;
-    limit.rlim_cur = 8192;
-    (void)signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    int status = write_file_bytes("limited", bytes, count, &error);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    (void)signal(SIGXFSZ, SIG_DFL);
-    free(bytes);
-    assert_int_equal(status, ERROR_RECORD);
-    assert_non_null(strstr(error.message, strerror(EFBIG)));
-}
-
-/* The last write may be one of which a part was written, and others may fail long before the end. */
-static void the_reason_of_a_failed_write_is_told(void **state)
-{
-    (void)state;
-    expect_the_reason(8200);
-    expect_the_reason(100000);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(the_reason_of_a_failed_write_is_told),
         SCRATCH_TEST(test_same_content_leaves_the_file_alone),
-        SCRATCH_TEST(test_nothing_shows_before_commit),
         SCRATCH_TEST(test_killed_writer_leaves_the_old_file),
         SCRATCH_TEST(test_full_disk_leaves_the_old_file),
         SCRATCH_TEST(test_several_writers_never_mix),

@@ -39,15 +39,6 @@ static void memory_figures_give_the_published_bandwidth(void **state)
     }
 }
 
-static void suffixes_are_kept_and_virtual_architectures_made_real(void **state)
-{
-    (void)state;
-    assert_string_equal(known_gpu("sm_90a").arch, "sm_90a");
-    assert_string_equal(known_gpu("sm_100f").arch, "sm_100f");
-    assert_string_equal(known_gpu("compute_90").arch, "sm_90");
-    assert_int_equal(known_gpu("sm_120a").compute_capability, 120);
-}
-
 static void unknown_architectures_are_refused_with_the_known_ones(void **state)
 {
     static const char *const wrong[] = {"",       "90",     "sm_",           "sm_9",
@@ -258,7 +249,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_figures_give_the_published_bandwidth),
-        cmocka_unit_test(suffixes_are_kept_and_virtual_architectures_made_real),
         cmocka_unit_test(unknown_architectures_are_refused_with_the_known_ones),
         cmocka_unit_test(expressions_see_every_attribute_by_name),
         cmocka_unit_test(json_without_a_member_is_refused_naming_it),

@@ -263,40 +263,6 @@ static void test_a_failure_counts_until_the_variant_is_tried_again(void **state)
     count_until_tried_again(OUTCOME_WRONG_RESULT, NULL, "99.9.99", false);
 }
 
-/* A study that only compiled the variant, or whose constraint rules it out, says nothing of it. */
-static void test_what_does_not_run_a_variant_does_not_take_a_failure_back(void **state)
-{
-    (void)state;
-    struct error error;
-    struct study study;
-    int64_t id = 0;
-    fixture_study(&study);
-    struct record *record = open_record("record.sqlite");
-    struct result *failed = &study.results[4];
-    const struct {
-        bool static_mode;
-        enum outcome outcome;
-        double limit_s;
-    } later[] = {{false, OUTCOME_WRONG_RESULT, 0},
-                 {true, OUTCOME_COMPILED, 0},
-                 {false, OUTCOME_CONSTRAINT, 0},
-                 {false, OUTCOME_COMPILE_ERROR, 0},
-                 {false, OUTCOME_TIMEOUT, LIMIT_KILLED_S}};
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++) {
-        struct study again;
-        fixture_subject(&again);
-        again.environment.static_mode = later[i].static_mode;
-        check(record_begin(record, &again, true, &id, &error), &error);
-        study_release(&again);
-        failed->outcome = later[i].outcome;
-        failed->limit_s = later[i].limit_s;
-        check(record_result(record, id, failed, "screening", &error), &error);
-        assert_true(count_failures(record) > 0);
-    }
-    record_close(record);
-    study_release(&study);
-}
-
 /* A constraint on compiled kernels that the sweep now has rules out what failed; the record shows that, and
  * knows of the failure until the variant is run. */
 static void test_a_constraint_in_the_same_study_does_not_take_a_failure_back(void **state)
@@ -451,34 +417,6 @@ static void test_takes_up_an_interrupted_study(void **state)
     study_release(&resumed);
     record_close(record);
     study_release(&study);
-}
-
-/* Why it was left out, until the next run of it. */
-static void test_a_refusal_is_of_the_latest_run(void **state)
-{
-    (void)state;
-    struct error error;
-    struct record *record = open_record("record.sqlite");
-    for (int run = 0; run < 2; run++) {
-        struct study *studies = NULL;
-        size_t count = 0;
-        int64_t id = 0;
-        struct study subject;
-        fixture_subject(&subject);
-        check(record_begin(record, &subject, false, &id, &error), &error);
-        if (run == 0)
-            check(record_refuse(record, id, "it has no reference", &error), &error);
-        check(record_studies(record, &studies, &count, &error), &error);
-        assert_int_equal(count, 1);
-        if (run == 0)
-            assert_string_equal(studies[0].refusal, "it has no reference");
-        else
-            assert_null(studies[0].refusal);
-        study_release(&studies[0]);
-        free(studies);
-        study_release(&subject);
-    }
-    record_close(record);
 }
 
 /* What the record has of the fixture's subject. */
@@ -746,37 +684,6 @@ static void test_views_answer_a_users_questions(void **state)
                      2);
 }
 
-static void test_reads_the_latest_study_of_each_subject_in_order(void **state)
-{
-    (void)state;
-    struct record *record = open_record("record.sqlite");
-    struct study study;
-    fixture_study(&study);
-    store(record, &study);
-    study.winner = 3;
-    store(record, &study);
-    bindings_set(&study.problem, "n", value_integer(1048576)); /* less, though not as text */
-    store(record, &study);
-    strcpy(study.environment.gpu.name, "NVIDIA A100");
-    store(record, &study);
-    study_release(&study);
-
-    struct study *studies = NULL;
-    size_t count = 0;
-    struct error error;
-    check(record_studies(record, &studies, &count, &error), &error);
-    assert_int_equal(count, 3);
-    assert_string_equal(studies[0].environment.gpu.name, "NVIDIA A100");
-    assert_string_equal(studies[1].environment.gpu.name, "NVIDIA H200");
-    assert_int_equal(studies[1].problem.items[0].value.as.integer, 1048576);
-    assert_int_equal(studies[2].problem.items[0].value.as.integer, 16777216);
-    assert_int_equal(studies[2].winner, 3);
-    for (size_t i = 0; i < count; i++)
-        study_release(&studies[i]);
-    free(studies);
-    record_close(record);
-}
-
 /* Readers refuse a file, with this message, and leave it alone. */
 static void assert_unreadable(const char *path, const char *message)
 {
@@ -991,18 +898,15 @@ int main(void)
         SCRATCH_TEST(test_studies_read_back_as_they_were),
         SCRATCH_TEST(test_imported_results_are_kept_apart),
         SCRATCH_TEST(test_a_failure_counts_until_the_variant_is_tried_again),
-        SCRATCH_TEST(test_what_does_not_run_a_variant_does_not_take_a_failure_back),
         SCRATCH_TEST(test_a_constraint_in_the_same_study_does_not_take_a_failure_back),
         SCRATCH_TEST(test_on_other_data_nothing_takes_a_failure_back_for_the_present_ones),
         SCRATCH_TEST(test_near_studies_are_of_other_problems_and_gpus),
         SCRATCH_TEST(test_takes_up_an_interrupted_study),
-        SCRATCH_TEST(test_a_refusal_is_of_the_latest_run),
         SCRATCH_TEST(test_a_verdict_is_on_the_variants_that_it_judged),
         SCRATCH_TEST(test_a_verdict_is_not_on_the_variants_of_another_run),
         SCRATCH_TEST(test_takes_up_the_same_subject_only),
         SCRATCH_TEST(test_keeps_the_samples_of_both_phases),
         SCRATCH_TEST(test_views_answer_a_users_questions),
-        SCRATCH_TEST(test_reads_the_latest_study_of_each_subject_in_order),
         SCRATCH_TEST(test_foreign_files_are_kept),
         SCRATCH_TEST(test_a_newer_record_is_refused_and_left_alone),
         SCRATCH_TEST(test_an_older_record_is_set_aside_whole),

@@ -308,26 +308,6 @@ static void test_an_incomplete_entry_does_not_replace_a_complete_one(void **stat
     assert_only_entry(false, 6);
 }
 
-static void test_an_unfinished_study_gives_its_best_so_far(void **state)
-{
-    (void)state;
-    struct study study;
-    struct tuned_entry entry;
-    fixture_study(&study);
-    study.complete = study.has_winner = false;
-    for (size_t i = 0; i < study.result_count; i++)
-        study.results[i].tied = study.results[i].finalist = false;
-    tuned_entry_from_study(&study, &entry);
-    assert_true(entry.incomplete);
-    assert_real(entry.median_ns, 24010);
-    assert_int_equal(entry.tie_count, 0);
-    write_entry("tuned.ini", entry);
-    char *text = scratch_read("tuned.ini");
-    assert_non_null(strstr(text, "\nincomplete = yes\n"));
-    free(text);
-    study_release(&study);
-}
-
 /* --- what the tuner and libtuned read --- */
 
 static uint64_t seed;
@@ -570,7 +550,6 @@ int main(void)
         SCRATCH_TEST(test_does_not_write_what_would_not_read_back),
         SCRATCH_TEST(test_updates_at_once_lose_no_entry),
         SCRATCH_TEST(test_an_incomplete_entry_does_not_replace_a_complete_one),
-        SCRATCH_TEST(test_an_unfinished_study_gives_its_best_so_far),
         SCRATCH_TEST(test_tuner_and_library_read_what_was_written),
         SCRATCH_TEST(test_the_locale_changes_nothing),
         SCRATCH_TEST(test_every_spelling_is_the_same_to_both),

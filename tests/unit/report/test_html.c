@@ -319,23 +319,6 @@ static void test_the_same_in_any_locale(void **state)
         skip();
 }
 
-/* Light and dark, each colour that charts use. */
-static void test_style_has_every_colour(void **state)
-{
-    (void)state;
-    char *page = page_of(NULL, 0);
-    static const char *const names[] = {
-#define X(name) "--" #name ":",
-        SVG_COLOURS(X)
-#undef X
-            "--muted:",
-        "--card:"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (count_text(page, names[i]) != 2)
-            fail_msg("%s %zu times", names[i], count_text(page, names[i]));
-    free(page);
-}
-
 /* --- roofs --- */
 
 static void test_the_winner_is_compared_with_the_roof_that_limits_it(void **state)
@@ -388,46 +371,6 @@ static struct plot_range range_of(const double *numbers, size_t count)
     for (size_t i = 0; i < count; i++)
         plot_range_add(&range, numbers[i]);
     return range;
-}
-
-static void test_ranges_of_axes(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *name;
-        double numbers[4];
-        size_t count;
-        enum plot_scale scale;
-        double low, high; /* of the axis; NAN: only that it has room around the numbers */
-    } cases[] = {
-        {"less than a factor of 4", {10, 39}, 2, PLOT_LINEAR, NAN, NAN},
-        {"a factor of 4", {40, 10}, 2, PLOT_LOG10, NAN, NAN},
-        {"no logarithm of 0", {0, 40}, 2, PLOT_LINEAR, NAN, NAN},
-        {"nor of negative numbers", {-5, 40, 3}, 3, PLOT_LINEAR, NAN, NAN},
-        {"all negative", {-5, -40}, 2, PLOT_LINEAR, NAN, NAN},
-        {"one point", {7}, 1, PLOT_LINEAR, 7 * 0.94, 7 * 1.06},
-        {"all equal", {7, 7, 7}, 3, PLOT_LINEAR, 7 * 0.94, 7 * 1.06},
-        {"equal but for rounding", {7, 7 * (1 + 1e-15)}, 2, PLOT_LINEAR, NAN, NAN},
-        {"one negative point", {-100}, 1, PLOT_LINEAR, -106, -94},
-        {"one zero", {0}, 1, PLOT_LINEAR, -1, 1},
-        {"nothing", {0}, 0, PLOT_LINEAR, 0, 1},
-        {"nothing that is a number", {NAN, INFINITY, -INFINITY, 1e31}, 4, PLOT_LINEAR, 0, 1},
-        {"no NaN, no infinity", {10, NAN, 39, INFINITY}, 4, PLOT_LINEAR, NAN, NAN},
-        {"the smallest number", {1e-30, 1e30}, 2, PLOT_LOG10, NAN, NAN},
-        {"as good as 0", {1e-31, 1}, 2, PLOT_LINEAR, -0.06, 1.06},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct plot_range range = range_of(cases[i].numbers, cases[i].count);
-        struct plot_axis axis = plot_axis_of(range);
-        if (axis.scale != cases[i].scale || !(axis.low < axis.high))
-            fail_msg("%s: scale %d from %g to %g", cases[i].name, axis.scale, axis.low, axis.high);
-        if (!isnan(cases[i].low)) {
-            assert_near(axis.low, cases[i].low);
-            assert_near(axis.high, cases[i].high);
-        } else if (range.low > DBL_MIN) {
-            assert_true(axis.low < range.low && range.high < axis.high);
-        }
-    }
 }
 
 /* The texts of the ticks, separated by blanks. */
@@ -545,32 +488,6 @@ static const char *drawing_text(struct drawing *drawing)
     return drawing->text;
 }
 
-static void test_text_of_plots_is_escaped(void **state)
-{
-    (void)state;
-    struct drawing drawing;
-    drawing_init(&drawing);
-    char *words[] = {(char[]){"a<b>"}, (char[]){"\"c\" & 'd'\a"}};
-    drawing.plot.x = plot_axis_words(words, 2);
-    drawing.plot.x.label = "</text><script>";
-    const struct plot_key keys[] = {{"k<1", {.width = 1}}};
-    drawing.plot.keys = keys;
-    drawing.plot.key_count = 1;
-    plot_begin(&drawing.plot, "\"><script>");
-    plot_note(&drawing.plot, (struct plot_point){1, 1}, PLOT_RIGHT_BELOW, COLOUR_limit, "1 < 2");
-    plot_dot(&drawing.plot, (struct plot_point){0, 5}, COLOUR_winner, 4);
-    const char *text = drawing_text(&drawing);
-    assert_null(strstr(text, "<script"));
-    assert_non_null(strstr(text, "aria-label=\"&#34;&#62;&#60;script&#62;\""));
-    assert_non_null(strstr(text, ">a&#60;b&#62;</text>"));
-    assert_non_null(strstr(text, "&#34;c&#34; &#38; &#39;d&#39; </text>"));
-    assert_non_null(strstr(text, "&#60;/text&#62;&#60;script&#62;"));
-    assert_non_null(strstr(text, ">k&#60;1</text>"));
-    assert_non_null(strstr(text, ">1 &#60; 2</text>"));
-    assert_non_null(strstr(text, "<title>a&#60;b&#62;: 5</title>"));
-    free(drawing.text);
-}
-
 /* Whatever the numbers, all coordinates are numbers. */
 static void test_numbers_at_the_limits(void **state)
 {
@@ -599,33 +516,6 @@ static void test_numbers_at_the_limits(void **state)
     }
 }
 
-/* With numbers that have decimals. */
-static char *draw_anywhere(void)
-{
-    struct drawing drawing;
-    drawing_init(&drawing);
-    drawing.plot.x = plot_axis_of((struct plot_range){0.5, 1.25});
-    drawing.plot.x.label = "x";
-    plot_begin(&drawing.plot, "");
-    plot_dot(&drawing.plot, (struct plot_point){0.75, 2.5}, COLOUR_winner, 4.2);
-    (void)drawing_text(&drawing);
-    return drawing.text;
-}
-
-static void test_plots_are_the_same_in_any_locale(void **state)
-{
-    (void)state;
-    char *expected = draw_anywhere();
-    bool comma = comma_locale_enter();
-    char *text = draw_anywhere();
-    comma_locale_leave();
-    assert_string_equal(text, expected);
-    free(text);
-    free(expected);
-    if (!comma)
-        skip();
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -638,14 +528,10 @@ int main(void)
         cmocka_unit_test(test_studies_with_little_in_them),
         cmocka_unit_test(test_latency),
         cmocka_unit_test(test_the_same_in_any_locale),
-        cmocka_unit_test(test_style_has_every_colour),
         cmocka_unit_test(test_the_winner_is_compared_with_the_roof_that_limits_it),
-        cmocka_unit_test(test_ranges_of_axes),
         cmocka_unit_test(test_ticks),
         cmocka_unit_test(test_numbers_as_text),
-        cmocka_unit_test(test_text_of_plots_is_escaped),
         cmocka_unit_test(test_numbers_at_the_limits),
-        cmocka_unit_test(test_plots_are_the_same_in_any_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -212,35 +212,6 @@ static void test_static_problems_with_the_same_figures_are_one_table(void **stat
         study_release(&studies[i]);
 }
 
-/* Each of these makes another table of it. */
-static void test_static_problems_that_differ_have_tables_of_their_own(void **state)
-{
-    (void)state;
-    for (int change = 0; change < 7; change++) {
-        struct study studies[2];
-        static_problem(&studies[0], 1024, 3, 32);
-        static_problem(&studies[1], 2048, change == 0 ? 2 : 3, 32);
-        struct result *result = &studies[1].results[1];
-        if (change == 1)
-            result->outcome = OUTCOME_NOT_RESIDENT;
-        if (change == 2)
-            result->reason = alloc_string("a grid barrier that cannot fit");
-        if (change == 3)
-            result->stats.occupancy = 0.5;
-        if (change == 4)
-            bindings_set(&result->parameters, "finish", value_word("two_pass"));
-        if (change == 5)
-            studies[1].rejected++;
-        if (change == 6)
-            strcpy(studies[1].environment.nvrtc, "12.9");
-        char *text = print(studies, 2, REPORT_TABLE, 0);
-        assert_int_equal(count_text(text, "static mode:"), 2);
-        free(text);
-        study_release(&studies[0]);
-        study_release(&studies[1]);
-    }
-}
-
 static void test_a_table_has_ten_rows_and_says_how_to_see_all(void **state)
 {
     (void)state;
@@ -355,25 +326,6 @@ static void test_files_of_a_folder(void **state)
     assert_int_equal(report_write("out/", studies, 2, &t4, &error), ERROR_USAGE);
     study_release(&studies[0]);
     study_release(&studies[1]);
-}
-
-static void test_table_says_what_is_missing(void **state)
-{
-    (void)state;
-    struct study study;
-    fixture_subject(&study);
-    char *text = print(&study, 1, REPORT_TABLE, 0);
-    assert_non_null(strstr(text, "0 variants of 12 points"));
-    assert_non_null(strstr(text, "not complete: run the same command again to continue\n"));
-    free(text);
-    fixture_add(&study, 32, "atomic", OUTCOME_FAULT);
-    study.complete = true;
-    text = print(&study, 1, REPORT_TABLE, 0);
-    assert_non_null(strstr(text, "\n  "
-                                 "    1  no reason given\n"));
-    assert_non_null(strstr(text, "no winner: no variant was measured\n"));
-    free(text);
-    study_release(&study);
 }
 
 static void test_table_groups_reasons(void **state)
@@ -637,12 +589,10 @@ int main(void)
         cmocka_unit_test(test_table_of_measurements),
         cmocka_unit_test(test_table_of_static_mode),
         cmocka_unit_test(test_static_problems_with_the_same_figures_are_one_table),
-        cmocka_unit_test(test_static_problems_that_differ_have_tables_of_their_own),
         cmocka_unit_test(test_a_table_has_ten_rows_and_says_how_to_see_all),
         cmocka_unit_test(test_table_of_a_large_sweep_fits_the_terminal),
         cmocka_unit_test(test_few_operations_are_shown_by_their_time),
         SCRATCH_TEST(test_files_of_a_folder),
-        cmocka_unit_test(test_table_says_what_is_missing),
         cmocka_unit_test(test_table_says_what_was_seen),
         cmocka_unit_test(test_table_groups_reasons),
         cmocka_unit_test(test_the_table_says_how_far_apart_gpus_were),
