@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "report/charts.h"
 #include "report/plot.h"
+#include "report/report.h"
+#include "report/report_formats.h"
 #include "report/report_text.h"
 
 #include <inttypes.h>
@@ -697,11 +699,15 @@ static void print_study(FILE *stream, const struct page *page, size_t index)
     fputs("</section>\n", stream);
 }
 
-void html_print(FILE *stream, const struct study *studies, size_t count, const struct study *record,
-                size_t record_count)
+int report_html(FILE *stream, const struct study *studies, size_t count,
+                const struct report_options *options, struct error *error)
 {
+    (void)error;
     struct page page;
-    page_init(&page, studies, count, record, record_count);
+    if (options->record != NULL)
+        page_init(&page, studies, count, options->record, options->record_count);
+    else
+        page_init(&page, studies, count, studies, count);
     print_head(stream, &page);
     fputs("<main>\n", stream);
     for (size_t i = 0; i < count; i++)
@@ -715,4 +721,5 @@ void html_print(FILE *stream, const struct study *studies, size_t count, const s
     print_script(stream);
     fputs("</body>\n</html>\n", stream);
     page_release(&page);
+    return 0;
 }

@@ -3,59 +3,13 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/write_file.h"
-#include "report/html.h"
 #include "report/report_formats.h"
-#include "report/t4.h"
 
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-static int print_table(FILE *stream, const struct study *studies, size_t count,
-                       const struct report_options *options, struct error *error)
-{
-    (void)error;
-    report_table(stream, studies, count, options->top);
-    return 0;
-}
-
-static int print_csv(FILE *stream, const struct study *studies, size_t count,
-                     const struct report_options *options, struct error *error)
-{
-    (void)options;
-    (void)error;
-    report_csv(stream, studies, count);
-    return 0;
-}
-
-static int print_json(FILE *stream, const struct study *studies, size_t count,
-                      const struct report_options *options, struct error *error)
-{
-    (void)options;
-    (void)error;
-    report_json(stream, studies, count);
-    return 0;
-}
-
-static int print_html(FILE *stream, const struct study *studies, size_t count,
-                      const struct report_options *options, struct error *error)
-{
-    (void)error;
-    if (options->record != NULL)
-        html_print(stream, studies, count, options->record, options->record_count);
-    else
-        html_print(stream, studies, count, studies, count);
-    return 0;
-}
-
-static int print_t4(FILE *stream, const struct study *studies, size_t count,
-                    const struct report_options *options, struct error *error)
-{
-    (void)options;
-    return t4_print(stream, studies, count, error);
-}
 
 static const struct format {
     const char *name;
@@ -65,11 +19,11 @@ static const struct format {
     int (*print)(FILE *stream, const struct study *studies, size_t count,
                  const struct report_options *options, struct error *error);
 } formats[] = {
-    [REPORT_TABLE] = {"table", "txt", false, false, print_table},
-    [REPORT_CSV] = {"csv", "csv", false, false, print_csv},
-    [REPORT_JSON] = {"json", "json", false, false, print_json},
-    [REPORT_HTML] = {"html", "html", true, false, print_html},
-    [REPORT_T4] = {"t4", "t4.json", false, true, print_t4},
+    [REPORT_TABLE] = {"table", "txt", false, false, report_table},
+    [REPORT_CSV] = {"csv", "csv", false, false, report_csv},
+    [REPORT_JSON] = {"json", "json", false, false, report_json},
+    [REPORT_HTML] = {"html", "html", true, false, report_html},
+    [REPORT_T4] = {"t4", "t4.json", false, true, report_t4},
 };
 
 int report_format_from_name(const char *name)

@@ -40,7 +40,7 @@ struct report_options {
  * studies with their variants and raw samples. Both have every variant; unknown values are empty or
  * null.
  *
- * HTML: one page with all studies, see html.h. T4: see t4.h.
+ * HTML: one page with all studies, T4: see report_formats.h for both.
  */
 int report_print(FILE *stream, const struct study *studies, size_t count,
                  const struct report_options *options, struct error *error);

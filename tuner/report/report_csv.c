@@ -106,8 +106,11 @@ static bool same_columns(const struct study *a, const struct study *b)
            same_names(report_parameters(a), report_parameters(b));
 }
 
-void report_csv(FILE *stream, const struct study *studies, size_t count)
+int report_csv(FILE *stream, const struct study *studies, size_t count,
+               const struct report_options *options, struct error *error)
 {
+    (void)options;
+    (void)error;
     bool uniform = true;
     for (size_t i = 1; i < count; i++)
         uniform = uniform && same_columns(&studies[0], &studies[i]);
@@ -117,4 +120,5 @@ void report_csv(FILE *stream, const struct study *studies, size_t count)
         for (size_t j = 0; j < studies[i].result_count; j++)
             print_result(stream, &studies[i], &studies[i].results[j]);
     }
+    return 0;
 }

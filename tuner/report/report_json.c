@@ -170,12 +170,16 @@ static json_t *study_json(const struct study *study)
 }
 
 /* An array of studies; "winner" is an index into a study's variants. */
-void report_json(FILE *stream, const struct study *studies, size_t count)
+int report_json(FILE *stream, const struct study *studies, size_t count,
+                const struct report_options *options, struct error *error)
 {
+    (void)options;
+    (void)error;
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++)
         (void)json_array_append_new(array, study_json(&studies[i]));
     (void)json_dumpf(array, stream, JSON_INDENT(1) | JSON_PRESERVE_ORDER); /* see ferror(stream) */
     fputc('\n', stream);
     json_decref(array);
+    return 0;
 }

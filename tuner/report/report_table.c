@@ -3,6 +3,7 @@
 #include "record/gpu.h"
 #include "report/analysis.h"
 #include "report/columns.h"
+#include "report/report.h"
 #include "report/report_formats.h"
 #include "report/report_text.h"
 
@@ -708,8 +709,10 @@ static size_t take_group(const struct study *studies, size_t count, size_t first
     return members;
 }
 
-void report_table(FILE *stream, const struct study *studies, size_t count, size_t top)
+int report_table(FILE *stream, const struct study *studies, size_t count,
+                 const struct report_options *options, struct error *error)
 {
+    (void)error;
     const struct study **group = alloc_zeroed(count, sizeof *group);
     bool *printed = alloc_zeroed(count, sizeof *printed);
     for (size_t i = 0; i < count; i++) {
@@ -717,8 +720,9 @@ void report_table(FILE *stream, const struct study *studies, size_t count, size_
             continue;
         if (i > 0)
             fputs("\n\n", stream);
-        print_group(stream, group, take_group(studies, count, i, printed, group), top);
+        print_group(stream, group, take_group(studies, count, i, printed, group), options->top);
     }
     free(printed);
     free(group);
+    return 0;
 }

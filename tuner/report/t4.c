@@ -1,4 +1,4 @@
-#include "report/t4.h"
+#include "report/report_formats.h"
 
 #include "base/json_text.h"
 #include "report/report_text.h"
@@ -158,8 +158,10 @@ static json_t *study_json(const struct study *study)
     return object;
 }
 
-int t4_print(FILE *stream, const struct study *studies, size_t count, struct error *error)
+int report_t4(FILE *stream, const struct study *studies, size_t count,
+              const struct report_options *options, struct error *error)
 {
+    (void)options;
     size_t printed = 0;
     for (size_t i = 0; i < count; i++) {
         if (studies[i].environment.static_mode)

@@ -1,5 +1,5 @@
-#include "report/html.h"
 #include "report/plot.h"
+#include "report/report.h"
 #include "unit/comma_locale.h"
 #include "unit/study_fixture.h"
 
@@ -22,7 +22,8 @@ static char *page_of(const struct study *studies, size_t count)
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
     assert_non_null(stream);
-    html_print(stream, studies, count, studies, count);
+    const struct report_options options = {.format = REPORT_HTML};
+    assert_int_equal(report_print(stream, studies, count, &options, NULL), 0);
     assert_int_equal(fclose(stream), 0);
     return text;
 }

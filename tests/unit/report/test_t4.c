@@ -3,7 +3,7 @@
  * https://github.com/odgaard/TuningSchema, in our own words: the schema has no licence to copy it
  * under.
  */
-#include "report/t4.h"
+#include "report/report_formats.h"
 #include "unit/study_fixture.h"
 
 #include <jansson.h>
@@ -25,7 +25,7 @@ static char *print(const struct study *studies, size_t count, int *status, struc
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
     assert_non_null(stream);
-    *status = t4_print(stream, studies, count, error);
+    *status = report_t4(stream, studies, count, NULL, error);
     assert_int_equal(fclose(stream), 0);
     return text;
 }
