@@ -184,6 +184,7 @@ int command_import(int argc, const char **argv, struct error *error)
         "import FILE\n\n"
         "Reads a file of Kernel Tuner, KTT or BAT. A T1 file, their input, is converted\n"
         "to a template and a sweep; what it does not say is left as a gap, marked TODO.\n"
+        "This needs python3, which does not run what the file says.\n"
         "The results in a T4 file go into the record, under the name of the tool that\n"
         "measured them.\n\n"
         "Example: autotune import gemm.json",

@@ -108,7 +108,7 @@ class Source:
         with open(path, "rb") as file:
             self.bytes = file.read()
         self.code = without_comments(self.bytes.decode("latin-1"))
-        self.all_words, seen, queue = set(), set(), [path]
+        self.all_code, seen, queue = "", set(), [path]
         while queue:  # it and its headers, as far as they can be found
             file_path = queue.pop()
             if os.path.realpath(file_path) in seen or not os.path.isfile(file_path):
@@ -116,9 +116,10 @@ class Source:
             seen.add(os.path.realpath(file_path))
             with open(file_path, "rb") as file:
                 code = without_comments(file.read().decode("latin-1"))
-            self.all_words.update(re.findall(r"\w+", code))
+            self.all_code += code
             for name in re.findall(r'#\s*include\s*["<]([^">\n]+)[">]', code):
                 queue += [os.path.join(folder, name) for folder in (os.path.dirname(file_path), *folders)]
+        self.all_words = set(re.findall(r"\w+", self.all_code))
 
     def kernel(self, name):
         """Where the first kernel of that name is defined or declared; None if none is."""
@@ -135,11 +136,11 @@ class Source:
 
     def variable(self, name):
         """The element type and the length of a __constant__ or __device__ array; None if there is none."""
-        match = re.search(rf"__(?:constant|device)__\s+(?:const\s+)?(\w+)\s+{re.escape(name)}\s*((?:\[[^\]]*\])*)", self.code)
+        match = re.search(rf"__(?:constant|device)__\s+(?:const\s+)?(\w+)\s+{re.escape(name)}\s*((?:\[[^\]]*\])*)", self.all_code)
         return match and (match[1], " * ".join(f"({length})" for length in re.findall(r"\[([^\]]*)\]", match[2])) or "1")
 
     def has_dynamic_shared_memory(self):
-        return re.search(r"extern\s+(?:\w+\s+)*__shared__|__shared__\s+extern", self.code) is not None
+        return re.search(r"extern\s+(?:\w+\s+)*__shared__|__shared__\s+extern", self.all_code) is not None
 
 
 class Kernel:
@@ -361,9 +362,8 @@ class Import:
 
     def gap(self, section, text, choices=()):
         text = printable(text)[:170]
-        self.gaps.append(f"[{section}] {text}")
-        self.gaps += [f"  {choice}" for choice in choices]
-        return [f"; TODO: {text}", *(f"; {choice[:180]}" for choice in choices)]
+        self.gaps += [f"[{section}] {text}", *(f"  {key} = {value}" for key, value in choices)]
+        return [f"; TODO: {text}", *(f"; {line}" for choice in choices for line in entry(*choice))]
 
     def value_text(self, value):
         return self.words.of(value) if isinstance(value, str) else repr(value)
@@ -405,8 +405,10 @@ class Import:
         value = members.get(name)
         if isinstance(value, str):
             return self.size_or_none(value)
-        if isinstance(value, float) and (type_name not in FLOATING or value == int(value)):
-            return str(int(value)) if value == int(value) else None
+        if isinstance(value, float) and value.is_integer() and abs(value) < 9e15:
+            return str(int(value))
+        if isinstance(value, float) and type_name not in FLOATING:
+            return None
         return repr(int(value) if isinstance(value, bool) else value) if is_number(value) else None
 
     def buffer_lines(self, argument):
@@ -446,8 +448,10 @@ class Import:
 
     def length_lines(self, section, size, elements, variable):
         text = None
-        if variable:  # which has a length of its own
-            text, elements = self.size_or_none(variable[1]), type_of(variable[0])[1]
+        if variable and re.fullmatch(r"[\w\s*+()-]*", variable[1]):  # has a length of its own, which reads like Python
+            text = self.size_or_none(variable[1])
+        if text:
+            elements = type_of(variable[0])[1]
         try:
             text = text or self.size(size, fixed=True)
         except Refused as reason:
@@ -589,7 +593,7 @@ class Import:
     def grid_lines(self, section, divided, whole):
         pad = lambda values: values + [1] * (3 - len(values))
         if divided and whole and pad(divided[1]) != whole[1]:
-            choices = [f"grid = {extents(grid[0])}" for grid in (divided, whole)]
+            choices = [("grid", extents(grid[0])) for grid in (divided, whole)]
             return self.gap(section, "grid: ProblemSize and GlobalSize contradict each other; choose one of:", choices)
         if divided or whole:
             return entry("grid", extents((divided or whole)[0]))

@@ -514,7 +514,7 @@ class Expression:
         if name == "int":
             text = self.bracket(node, piece, ADDS).text
             return self.put(node, f"({text} < 0 ? ceil({text}) : floor({text}))", NUMBER) if piece.real else piece
-        if name == "sqrt" and all(math.sqrt(value) == value ** 0.5 for value in self.possible(node.args[0])):
+        if name == "sqrt" and all(value >= 0 and math.sqrt(value) == value ** 0.5 for value in self.possible(node.args[0])):
             return self.put(node, f"{self.bracket(node, piece, ATOM).text} ^ 0.5", NUMBER, RAISES, True)
         return self.take_unknown(node)
 
