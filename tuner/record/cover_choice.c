@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/cover_section.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,25 +162,35 @@ static bool is_choice(const struct tuned_entry *entry, const struct bindings *pa
     return is;
 }
 
-/* Whether an application that has the cover gets the entry's configuration from it, or one that ties. */
-static bool covers(const struct tuned_entry *cover, const struct tuned_entry *entry)
+/* Whether the cover decides about the entry's problem, and what it chooses. */
+static bool decides(const struct tuned_entry *cover, const struct tuned_entry *entry,
+                    const struct bindings **parameters)
 {
     size_t line;
     size_t configuration = 0;
-    return cover->cover != NULL && strcmp(cover->kernel, entry->kernel) == 0 &&
-           strcmp(cover->template_hash, entry->template_hash) == 0 &&
-           tuned_entry_same_gpu(cover, entry) && strcmp(cover->cache, entry->cache) == 0 &&
-           has_values(&entry->problem, &cover->problem) &&
-           cover_entry_choose(cover, &entry->problem, 0, &line, &configuration, NULL) == 1 &&
-           is_choice(entry, &cover->cover->configurations[configuration].parameters);
+    if (strcmp(cover->kernel, entry->kernel) != 0 ||
+        strcmp(cover->template_hash, entry->template_hash) != 0 ||
+        !tuned_entry_same_gpu(cover, entry) || strcmp(cover->cache, entry->cache) != 0 ||
+        !has_values(&entry->problem, &cover->problem) ||
+        cover_entry_choose(cover, &entry->problem, 0, &line, &configuration, NULL) != 1)
+        return false;
+    *parameters = &cover->cover->configurations[configuration].parameters;
+    return true;
 }
 
+/* Whether an application without the entry gets its configuration, or one that ties, from a cover: as in
+ * a look-up, from the one with the fewest ranges, the first of several. */
 static bool is_covered(const struct tuned_file *tuned, const struct tuned_entry *entry)
 {
-    bool covered = false;
-    for (size_t i = 0; i < tuned->count && entry->cover == NULL && !covered; i++)
-        covered = covers(&tuned->entries[i], entry);
-    return covered;
+    const struct bindings *chosen = NULL;
+    size_t fewest = SIZE_MAX;
+    for (size_t i = 0; i < tuned->count && entry->cover == NULL; i++) {
+        const struct tuned_entry *cover = &tuned->entries[i];
+        if (cover->cover != NULL && cover->cover->range_count < fewest &&
+            decides(cover, entry, &chosen))
+            fewest = cover->cover->range_count;
+    }
+    return chosen != NULL && is_choice(entry, chosen);
 }
 
 void cover_drop_covered(struct tuned_file *tuned)

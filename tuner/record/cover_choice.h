@@ -42,8 +42,9 @@ int cover_entry_figure(const struct tuned_entry *entry, const char *expression,
                        size_t configuration, const struct bindings *problem, int sm_count,
                        double *value, struct error *error);
 
-/* Drops the entries for problems for which a cover of the same kernel, template version, GPU and cache
- * state chooses their configuration or one that ties, so that the cover is shipped instead. */
+/* Drops the entries for problems for which a look-up among the covers of the same kernel, template
+ * version, GPU and cache state finds their configuration or one that ties: the covers are shipped
+ * instead. */
 void cover_drop_covered(struct tuned_file *tuned);
 
 #endif

@@ -261,6 +261,36 @@ static void test_figures_of_a_problem(void **state)
     tuned_entry_release(&entry);
 }
 
+/* Two covers have the problem: one with a range of n alone, the other with one of m as well. */
+static void test_an_entry_stays_unless_the_cover_that_decides_chooses_alike(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct tuned_file tuned = {0};
+        struct tuned_entry entry = fixture_entry();
+        cover_entry_free(entry.cover);
+        entry.cover = NULL;
+        bindings_set(&entry.problem, "n", value_integer(1024));
+        bindings_set(&entry.problem, "m", value_integer(8));
+        bindings_set(&entry.parameters, "block_size", value_integer(128));
+        bindings_set(&entry.parameters, "finish", value_word("atomic"));
+        struct tuned_entry narrow = fixture_entry();
+        bindings_set(&narrow.problem, "m", value_integer(8));
+        struct tuned_entry wide = fixture_entry();
+        cover_entry_add_range(wide.cover, "m", value_integer(1), value_integer(64));
+        for (size_t j = 0; j < wide.cover->size_count; j++)
+            bindings_set(&wide.cover->sizes[j].problem, "m", value_integer(8));
+        assert_int_equal(cover_entry_check(&wide, NULL), 0);
+        (i == 0 ? narrow : wide).cover->lines[0].configuration = 1; /* unlike the entry */
+        *ARRAY_APPEND(tuned.entries, tuned.count) = wide;
+        *ARRAY_APPEND(tuned.entries, tuned.count) = narrow;
+        *ARRAY_APPEND(tuned.entries, tuned.count) = entry;
+        cover_drop_covered(&tuned);
+        assert_int_equal(tuned.count, i == 0 ? 3 : 2);
+        tuned_file_release(&tuned);
+    }
+}
+
 static void test_what_no_reader_would_accept_is_refused(void **state)
 {
     (void)state;
@@ -283,6 +313,7 @@ int main(void)
         SCRATCH_TEST(test_a_cover_of_a_newer_version_stays_in_the_file),
         SCRATCH_TEST(test_libtuned_chooses_the_same),
         SCRATCH_TEST(test_figures_of_a_problem),
+        SCRATCH_TEST(test_an_entry_stays_unless_the_cover_that_decides_chooses_alike),
         SCRATCH_TEST(test_what_no_reader_would_accept_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
