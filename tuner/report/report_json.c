@@ -2,6 +2,7 @@
 
 #include "base/json_text.h"
 #include "record/study.h"
+#include "report/analysis.h"
 #include "report/columns.h"
 #include "report/report_text.h"
 

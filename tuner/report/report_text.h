@@ -55,16 +55,6 @@ struct reason {
 struct reason *report_reasons(const struct study *study, enum outcome outcome, size_t *count);
 void report_reasons_free(struct reason *reasons, size_t count);
 
-struct improvement {
-    size_t number; /* it was the first, second, … variant that was tried */
-    const struct result *result;
-};
-
-/* The variants that were faster than all before them, in the order they were tried; a new array. By
- * what is known of them now: the finals may have changed who was faster. None if it is not known
- * when they were tried. */
-struct improvement *improvements_of(const struct study *study, size_t *count);
-
 /*
  * What is said of a GPU of a study that had several:
  * "1.2 % slower (5 variants compared, each within 0.4 % of that); finals checked there: the winner is
