@@ -695,7 +695,7 @@ C
     mkdir -p templates/include
     cp "$sweeps"/templates/scale.* templates
     sed -i '1i #define H "gain.h"\n#include H\n#include <next.h>\n%:include "digraph.h"' templates/scale.cu
-    sed -i '/^\[kernel\]/a include = include' templates/scale.ini
+    sed -i '/^\[kernel\]/a include = include\ndepends = gain.h' templates/scale.ini
     echo '#include_next <next.h>' >templates/next.h
     touch templates/gain.h templates/digraph.h templates/include/next.h
     printf '[sweep]\ntuned = results/tuned.ini\nresults = results\ntemplates = templates\n[scale]\n' >sweep.ini
@@ -777,7 +777,7 @@ C
     printf '#define PATH <v/BLOCK_SIZE.h>\n#include PATH\n' >own.cu
     autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
     exits 2
-    has err "own.cu:2" "'BLOCK_SIZE' decides which file"
+    has err "own.cu:2" "cannot tell which file"
     echo "not C" >own.cu
     autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
     exits 2

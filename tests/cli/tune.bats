@@ -57,7 +57,7 @@ tuned() {
     mkdir templates
     cp "$sweeps"/templates/scale.* templates
     printf '[sweep]\ntuned = results/tuned.ini\nresults = results\ntemplates = templates\n[scale]\n' >sweep.ini
-    sed -i '1i #define H "gain.h"\n%:include H\n#inc\\\nlude "spliced.h"' templates/scale.cu
+    sed -i '1i %:include "gain.h"\n#inc\\\nlude "spliced.h"' templates/scale.cu
     echo '#define GAIN 1' >templates/gain.h
     echo >templates/spliced.h
     autotune --config sweep.ini --quiet
@@ -110,30 +110,7 @@ tuned() {
     equal "$(count outcome measured)" 0
 }
 
-@test "an #include whose file cannot be told is refused, with its line" {
-    mkdir templates
-    cp "$sweeps"/templates/scale.* templates
-    printf '[sweep]\ntemplates = templates\n[scale]\n' >sweep.ini
-    sed -i '1i #define TEXT(x) #x\n#include TEXT(gain.h)' templates/scale.cu
-    echo >templates/gain.h
-    autotune check --config sweep.ini
-    exits 2
-    has err scale.cu:2 "cannot tell which file '#include TEXT' reads"
-    sed -i '1,2d' templates/scale.cu
-    sed -i '1i #ifndef HEADER\n#define HEADER "gain.h"\n#endif\n#include HEADER' templates/scale.cu
-    autotune check --config sweep.ini
-    exits 0
-    sed -i '/^\[kernel\]/a options = -DHEADER="other.h"' templates/scale.ini
-    autotune check --config sweep.ini
-    exits 2
-    has err scale.cu "-DHEADER="
-    sed -i 's/^options = .*/define = HEADER = mode/' templates/scale.ini
-    autotune check --config sweep.ini
-    exits 2
-    has err scale.ini:2 "'define' sets 'HEADER'"
-}
-
-@test "an #include whose file a parameter decides is refused, or what it can read is listed" {
+@test "an #include of a macro is refused, with its line, unless the files that it can read are listed" {
     mkdir templates results
     cp "$sweeps"/templates/scale.* templates
     printf '[sweep]\ntemplates = templates\ntuned = results/tuned.ini\nresults = results\n[scale]\nnum_load = 4\n' >sweep.ini
@@ -142,8 +119,8 @@ tuned() {
     touch templates/v/1.h templates/v/4.h
     autotune check --config sweep.ini
     exits 2
-    has err scale.cu:5 "'num_load' decides which file" "'depends' in [kernel] of '"
-    sed -i '/^\[kernel\]/a depends = v/1.h, v/2.h, v/4.h' templates/scale.ini
+    has err scale.cu:5 "the #include of 'PATH'" "'depends' in the template's [kernel]"
+    sed -i '/^\[kernel\]/a depends = v/1.h, v/2.h, v/4.h, <cuda_fp16.h>' templates/scale.ini
     autotune check --config sweep.ini
     exits 2
     has err "cannot find 'v/2.h', which 'depends' names"
@@ -158,30 +135,6 @@ tuned() {
     autotune --config sweep.ini
     exits 1
     has err changed
-    # with 'depends', what cannot be told is allowed
-    sed -i 's/^#include PATH/#define TEXT(x) #x\n#include TEXT(NUM_LOAD)/' templates/scale.cu
-    autotune check --config sweep.ini
-    exits 0
-}
-
-@test "an #include that a parameter's word decides is followed if each word has its #define" {
-    mkdir templates
-    cp "$sweeps"/templates/scale.* templates
-    printf '[sweep]\ntemplates = templates\n[scale]\n' >sweep.ini
-    sed -i 's/^\[problem\]/kind = a | b\n\n&/' templates/scale.ini
-    sed -i '1i #ifndef KIND\n#define KIND KIND_A\n#endif\n#define KIND_A "a.h"\n#include KIND' templates/scale.cu
-    touch templates/a.h templates/b.h
-    autotune check --config sweep.ini
-    exits 2
-    has err scale.cu:5 "'kind' decides which file" "give each of its words a #define"
-    sed -i '1i #define KIND_B "b.h"' templates/scale.cu
-    autotune check --config sweep.ini
-    exits 0
-    # a word's macro may name another parameter's
-    sed -i '1s/.*/#define KIND_B <NUM_LOAD.h>/' templates/scale.cu
-    autotune check --config sweep.ini
-    exits 2
-    has err scale.cu:6 "'num_load' decides which file"
 }
 
 @test "3 and 3.0 are two variants to the record, as they are to the compiler" {

@@ -1,6 +1,6 @@
 /* Expressions, with values for the names they use. */
 #include "fuzz.h"
-#include "template/expression.h"
+#include "template/value.h"
 
 #include <stdlib.h>
 #include <string.h>

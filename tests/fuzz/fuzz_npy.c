@@ -1,6 +1,6 @@
 /* .npy files: an array that is accepted has all its elements. */
 #include "fuzz.h"
-#include "template/npy.h"
+#include "template/fill.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/literal.h"
 #include "base/suggestion.h"
-#include "template/output_path.h"
+#include "template/sweep.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -290,9 +290,9 @@ int command_load_sweep(const struct command_options *options, bool unfinished, s
     };
     int status = sweep_open(sweep, &request, error);
     if (status == 0 && options->tuned == NULL)
-        status = output_path_check(sweep->tuned, "tuned", sweep->path, error);
+        status = sweep_check_output(sweep, sweep->tuned, "tuned", error);
     if (status == 0 && options->results == NULL)
-        status = output_path_check(sweep->results, "results", sweep->path, error);
+        status = sweep_check_output(sweep, sweep->results, "results", error);
     return status;
 }
 

@@ -113,7 +113,7 @@ int command_check(const struct command_options *options, bool needs_config,
                   enum report_format *format, struct error *error);
 
 /* Loads --config's sweep, limited to --kernel, or --template alone, with the values of --set; and
- * checks where it would write (output_path.h). With `unfinished`, templates may have gaps: see
+ * checks where it would write (sweep_check_output()). With `unfinished`, templates may have gaps: see
  * struct sweep_request. */
 int command_load_sweep(const struct command_options *options, bool unfinished, struct sweep *sweep,
                        struct error *error);

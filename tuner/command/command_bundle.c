@@ -320,10 +320,8 @@ static int write_own_cubin(struct bundle *bundle, const struct source *source,
     struct options options;
     struct compilation compilation = {0};
     bool compiled = false;
-    int status =
-        application_source_options(source, definitions->items, definitions->count, &options, error);
-    if (status == 0)
-        status = single_compile_source_cubin(&bundle->builder, source, &options, entry->arch,
+    application_source_options(source, definitions->items, definitions->count, &options);
+    int status = single_compile_source_cubin(&bundle->builder, source, &options, entry->arch,
                                              &compilation, &compiled, error);
     if (status == 0) {
         char *configuration = cubin_path(bundle, entry, index);

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "command/command.h"
 #include "record/gpu.h"
-#include "template/expression.h"
 #include "template/template.h"
 #include "template/value.h"
 

@@ -2,7 +2,7 @@
 
 #include "compile/single_compile.h"
 #include "report/report_text.h"
-#include "template/macro_check.h"
+#include "template/problem_check.h"
 #include "template/template_load.h"
 #include "tune/single_run.h"
 

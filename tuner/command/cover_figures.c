@@ -1,7 +1,7 @@
 #include "command/cover_figures.h"
 
 #include "base/alloc.h"
-#include "template/template_figures.h"
+#include "template/template.h"
 
 #include <ctype.h>
 #include <stdlib.h>

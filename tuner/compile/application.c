@@ -100,29 +100,9 @@ int application_source_load(struct source *source, const char *path, const char 
     return status;
 }
 
-/* `definition` is "-DNAME=VALUE". */
-static int check_definition(const struct source *source, const char *definition,
-                            struct error *error)
+void application_source_options(const struct source *source, const char *const *definitions,
+                                size_t count, struct options *options)
 {
-    const char *macro = definition + strlen("-D");
-    size_t length = strcspn(macro, "=");
-    char *name = alloc_string_n(macro, length);
-    const struct computed_name *found =
-        source_unfollowed(source, name, macro[length] == '=' ? macro + length + 1 : NULL);
-    int status = 0;
-    if (found != NULL)
-        status = error_set_at(error, ERROR_CONFIG, found->path, found->line,
-                              "'%s' decides which file an #include of a macro reads; write an "
-                              "#include for each of its values, in branches of an #if",
-                              name);
-    free(name);
-    return status;
-}
-
-int application_source_options(const struct source *source, const char *const *definitions,
-                               size_t count, struct options *options, struct error *error)
-{
-    int status = 0;
     *options = (struct options){0};
     for (size_t i = 0; i < source->include_count; i++)
         *ARRAY_APPEND(options->items, options->count) =
@@ -130,9 +110,6 @@ int application_source_options(const struct source *source, const char *const *d
     options_add_headers(options, source);
     for (size_t i = 0; i < count; i++)
         *ARRAY_APPEND(options->items, options->count) = alloc_string(definitions[i]);
-    for (size_t i = 0; i < count && status == 0; i++)
-        status = check_definition(source, definitions[i], error);
-    return status;
 }
 
 static int compare_text(const void *a, const void *b)

@@ -42,10 +42,9 @@ int application_source_load(struct source *source, const char *path, const char 
                             struct error *error);
 
 /* The NVRTC options for it: include folders and `definitions`, each "-DNAME=VALUE". Release
- * them in any case. Returns 0, or ERROR_CONFIG if a definition decides which file an #include of a
- * macro reads, so that it is unknown whether it has changed. */
-int application_source_options(const struct source *source, const char *const *definitions,
-                               size_t count, struct options *options, struct error *error);
+ * them. */
+void application_source_options(const struct source *source, const char *const *definitions,
+                                size_t count, struct options *options);
 
 /*
  * The path of its binary in a bundle. The configuration's own binary is BUNDLE/cubin/NAME.cubin;

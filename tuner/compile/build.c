@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/suggestion.h"
 #include "compile/launch_check.h"
-#include "template/installed.h"
 #include "template/template_load.h"
 
 #include <stdlib.h>

@@ -4,8 +4,7 @@
 #include "base/suggestion.h"
 #include "compile/launch_arguments.h"
 #include "compile/launch_limits.h"
-#include "template/argument_types.h"
-#include "template/helpers.h"
+#include "template/problem_check.h"
 #include "template/variant.h"
 
 #include <stdlib.h>

@@ -39,7 +39,7 @@ int launch_check_occupancy(const struct gpu *gpu, const struct compiled_kernel *
 enum outcome launch_check_variant(struct launch_check *check, const struct launch_plan *launch_plan,
                                   struct error *reason);
 
-/* Checks every helper (helpers.h) with the parameters' defaults; their kernels are in
+/* Checks every helper (template.h) with the parameters' defaults; their kernels are in
  * check->compilation; `fixed` binds problem values and device attributes. Returns 0 or ERROR_CONFIG
  * at the template's line. */
 int launch_check_helpers(struct launch_check *check, const struct bindings *fixed,

@@ -4,7 +4,6 @@
 #include "base/interrupt.h"
 #include "compile/held_signals.h"
 #include "template/compiler_option.h"
-#include "template/standard_header.h"
 
 #include <stdlib.h>
 #include <string.h>

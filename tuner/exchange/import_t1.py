@@ -8,7 +8,7 @@ exchange/t1.c runs it. NAME may be empty: then it is made of the file's. RESERVE
 templates. Prints JSON: either {"error": what is wrong}, and then nothing was written; or {"files": [template, perhaps source,
 and sweep], which are in FOLDER, "report": lines for the user}.
 
-What the file does not say is not guessed: the template gets a line "; TODO: ..." in its place (template_gap.h).
+What the file does not say is not guessed: the template gets a line "; TODO: ..." in its place (template_load.h).
 """
 import json
 import os

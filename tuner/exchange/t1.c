@@ -2,7 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/subprocess.h"
-#include "template/template_names.h"
+#include "template/template.h"
+#include "template/value_list.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -109,7 +109,7 @@ static void free_texture(struct device_context *device, const struct step_argume
 
 /* --- buffers --- */
 
-/* The buffer at `index`, one of step_arguments.h's. NULL if the launch may not use it. */
+/* The buffer at `index`, one of launch_plan.h's. NULL if the launch may not use it. */
 static struct device_buffer *find(const struct argument_buffers *buffers, size_t index)
 {
     if (index == STEP_REFERENCE)

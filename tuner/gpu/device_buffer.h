@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "gpu/driver.h"
 #include "template/element.h"
-#include "template/expression.h"
 #include "template/footprint.h"
 #include "template/template.h"
+#include "template/value.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -19,9 +19,9 @@
 #include "compile/compilation.h"
 #include "gpu/device_buffer.h"
 #include "gpu/driver.h"
-#include "template/expression.h"
 #include "template/launch_plan.h"
 #include "template/template.h"
+#include "template/value.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,7 +66,7 @@ int device_code_push_symbols(const struct device_code *code, struct symbol_buffe
 int device_code_pull_symbols(const struct device_code *code, struct symbol_buffers buffers,
                              struct error *error);
 
-/* The code of a problem's helpers (template/helpers.h): the source compiled with the parameters' defaults. */
+/* The code of a problem's helpers (template/template.h): the source compiled with the parameters' defaults. */
 struct helper_code {
     struct device_context *device;
     const struct template *template;

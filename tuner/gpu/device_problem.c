@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "record/gpu.h"
-#include "template/data_hash.h"
+#include "template/template_files.h"
 #include "template/template_load.h"
 
 #include <stdlib.h>

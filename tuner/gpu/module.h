@@ -9,7 +9,6 @@
 #include "compile/compilation.h"
 #include "gpu/driver.h"
 #include "template/launch_plan.h"
-#include "template/tensor_map.h"
 
 struct module {
     struct device_context *device;

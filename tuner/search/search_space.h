@@ -7,7 +7,6 @@
 #define AUTOTUNE_SEARCH_SPACE_H
 
 #include "base/error.h"
-#include "template/expression.h"
 #include "template/space.h"
 #include "template/template.h"
 #include "template/value.h"

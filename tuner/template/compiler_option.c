@@ -1,6 +1,8 @@
 #include "template/compiler_option.h"
 
-#include <stddef.h>
+#include "base/alloc.h"
+#include "base/hash.h"
+
 #include <string.h>
 
 /* Names without their dashes, as found with NVRTC 13.0. */
@@ -67,27 +69,91 @@ bool compiler_option_writes_files(const char *option)
     return false;
 }
 
-/* Whether the option is one of `names`, with or without a value. */
-static bool is_one_of(const char *option, const char *const *names, size_t count)
-{
-    const char *name = option + strspn(option, "-");
-    size_t length = strcspn(name, "=");
-    for (size_t i = 0; i < count && option[0] == '-'; i++)
-        if (strlen(names[i]) == length && strncmp(name, names[i], length) == 0)
-            return true;
-    return false;
-}
-
 bool compiler_option_includes_files(const char *option)
 {
     static const char *const names[] = {"include-path", "include", "pre-include", "autotune-unit",
                                         "autotune-header"};
-    return strncmp(option, "-I", 2) == 0 || is_one_of(option, names, sizeof names / sizeof *names);
+    const char *name = option + strspn(option, "-");
+    size_t length = strcspn(name, "=");
+    for (size_t i = 0; i < sizeof names / sizeof *names && option[0] == '-'; i++)
+        if (strlen(names[i]) == length && strncmp(name, names[i], length) == 0)
+            return true;
+    return strncmp(option, "-I", 2) == 0;
 }
 
-bool compiler_option_defines(const char *option)
+/* --- standard headers --- */
+
+/* Made by CMake from the files in standard/. */
+extern const char standard_assert[], standard_empty[], standard_float[], standard_limits[],
+    standard_limits_cpp[], standard_math[], standard_stddef[], standard_stdint[], standard_stdio[],
+    standard_stdlib[], standard_string[], standard_type_traits[], standard_utility[];
+
+/* Names that are direct members of std hide CCCL's, so that nothing is ambiguous. */
+#define CCCL(name)                                                                                 \
+    {                                                                                              \
+        name, "#include <cuda/std/" name ">\nnamespace std\n{\nusing namespace cuda::std;\n}\n"    \
+    }
+
+static const struct standard_header headers[] = {
+    {"algorithm", standard_utility},
+    {"array", standard_utility},
+    {"assert.h", standard_assert},
+    {"cassert", standard_assert},
+    {"cfloat", standard_float},
+    {"cinttypes", standard_stdint},
+    {"climits", standard_limits},
+    {"cmath", standard_math},
+    {"cstddef", standard_stddef},
+    {"cstdint", standard_stdint},
+    {"cstdio", standard_stdio},
+    {"cstdlib", standard_stdlib},
+    {"cstring", standard_string},
+    {"float.h", standard_float},
+    {"initializer_list", standard_empty},
+    {"inttypes.h", standard_stdint},
+    {"limits", standard_limits_cpp},
+    {"limits.h", standard_limits},
+    {"math.h", standard_math},
+    {"stdbool.h", standard_empty},
+    {"stddef.h", standard_stddef},
+    {"stdint.h", standard_stdint},
+    {"stdio.h", standard_stdio},
+    {"stdlib.h", standard_stdlib},
+    {"string.h", standard_string},
+    {"type_traits", standard_type_traits},
+    {"utility", standard_utility},
+    CCCL("atomic"),
+    CCCL("bit"),
+    CCCL("chrono"),
+    CCCL("complex"),
+    CCCL("concepts"),
+    CCCL("functional"),
+    CCCL("iterator"),
+    CCCL("memory"),
+    CCCL("numeric"),
+    CCCL("optional"),
+    CCCL("ratio"),
+    CCCL("span"),
+    CCCL("tuple"),
+    CCCL("variant"),
+};
+
+const struct standard_header *standard_header_find(const char *name, size_t length)
 {
-    static const char *const names[] = {"define-macro", "undefine-macro"};
-    return strncmp(option, "-D", 2) == 0 || strncmp(option, "-U", 2) == 0 ||
-           is_one_of(option, names, sizeof names / sizeof *names);
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        if (strlen(headers[i].name) == length && strncmp(headers[i].name, name, length) == 0)
+            return &headers[i];
+    return NULL;
+}
+
+char *standard_header_option(const char *name)
+{
+    char digits[HASH_BYTES];
+    const struct standard_header *header = standard_header_find(name, strlen(name));
+    if (header == NULL)
+        return NULL;
+    struct hash *hash = hash_new();
+    hash_add_text(hash, header->text);
+    hash_finish(hash, digits);
+    return alloc_format(COMPILER_OPTION_HEADER "%s %s", header->name, digits);
 }

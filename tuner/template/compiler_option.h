@@ -7,6 +7,7 @@
 #define AUTOTUNE_COMPILER_OPTION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* `option` is one word of the template's `options`. */
 bool compiler_option_writes_files(const char *option);
@@ -27,7 +28,7 @@ bool compiler_option_takes_value(const char *option);
 #define COMPILER_OPTION_ENTRY COMPILER_OPTION_PREFIX "entry="
 /* Before the path of a further translation unit, which is compiled and linked as well. */
 #define COMPILER_OPTION_UNIT COMPILER_OPTION_PREFIX "unit="
-/* Before NAME and the hash of its text: a header of template/standard_header.h. */
+/* Before NAME and the hash of its text: a header of those below. */
 #define COMPILER_OPTION_HEADER COMPILER_OPTION_PREFIX "header="
 /* Before the name of a kernel that is not launched, and is therefore not compiled if possible. */
 #define COMPILER_OPTION_UNLAUNCHED COMPILER_OPTION_PREFIX "unlaunched="
@@ -38,7 +39,25 @@ const char *compiler_option_value(const char *option, const char *prefix);
 /* The words of the template's `features`, ended by NULL. */
 const char *const *compiler_feature_names(void);
 
-/* Whether it defines or undefines a macro. */
-bool compiler_option_defines(const char *option);
+/*
+ * The standard headers that kernels include out of habit, for a compiler that has none. Those of C,
+ * and the short ones of C++, are the files in standard/. The rest is CCCL's <cuda/std/NAME>, which
+ * costs a second for each compilation.
+ *
+ * A header in an include folder of the template comes first: only what source_load() has not found
+ * is looked up here. To add one, add a line to `headers` in compiler_option.c, and a file in
+ * standard/ to the list in CMakeLists.txt.
+ */
+struct standard_header {
+    const char *name; /* "cstdint" */
+    const char *text;
+};
+
+/* The header called by the first `length` characters of `name`; NULL if there is none. */
+const struct standard_header *standard_header_find(const char *name, size_t length);
+
+/* The compiler option that provides the header, with a hash of its text, which
+ * thus becomes part of the cubin's key; a new string. NULL if there is no such header. */
+char *standard_header_option(const char *name);
 
 #endif

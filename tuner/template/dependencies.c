@@ -5,15 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool uses(const struct expression *expression, const char *name)
-{
-    return expression != NULL && expression_uses(expression, name);
-}
-
 static bool any_uses(struct expression *const *expressions, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
-        if (uses(expressions[i], name))
+        if (expression_depends(expressions[i], name))
             return true;
     return false;
 }
@@ -22,10 +17,11 @@ static bool any_uses(struct expression *const *expressions, size_t count, const 
 static bool argument_depends(const struct template *template, const struct argument *argument,
                              const bool *buffers, const char *name)
 {
-    if (uses(argument->expression, name) || any_uses(argument->extents, 2, name))
+    if (expression_depends(argument->expression, name) || any_uses(argument->extents, 2, name))
         return true;
     for (size_t i = 0; i < argument->field_count; i++)
-        if (uses(argument->fields[i].expression, name) || uses(argument->fields[i].part, name))
+        if (expression_depends(argument->fields[i].expression, name) ||
+            expression_depends(argument->fields[i].part, name))
             return true;
     for (size_t i = 0; i < template->buffer_count; i++)
         if (buffers[i] && argument_uses_buffer(argument, template->buffers[i].name))
@@ -46,8 +42,8 @@ static bool launch_depends(const struct template *template, const struct launch 
                            const bool *buffers, const char *name)
 {
     if (any_uses(helper->grid, helper->grid_count, name) ||
-        any_uses(helper->block, helper->block_count, name) || uses(helper->shared_bytes, name) ||
-        any_symbol(template, buffers))
+        any_uses(helper->block, helper->block_count, name) ||
+        expression_depends(helper->shared_bytes, name) || any_symbol(template, buffers))
         return true;
     for (size_t i = 0; i < helper->argument_count; i++)
         if (argument_depends(template, &helper->arguments[i], buffers, name))
@@ -57,8 +53,8 @@ static bool launch_depends(const struct template *template, const struct launch 
 
 static bool fill_depends(const struct fill *fill, const char *name)
 {
-    return any_uses(fill->arguments, fill->argument_count, name) || uses(fill->border, name) ||
-           any_uses(fill->shape, fill->shape_count, name);
+    return any_uses(fill->arguments, fill->argument_count, name) ||
+           expression_depends(fill->border, name) || any_uses(fill->shape, fill->shape_count, name);
 }
 
 /* Of each buffer, in the file's order: what fills a buffer is above it. Free it. */
@@ -68,7 +64,7 @@ static bool *find_buffers(const struct template *template, const char *name)
     for (size_t i = 0; i < template->buffer_count; i++) {
         const struct buffer *own = &template->buffers[i];
         if (own->access != ACCESS_SCRATCH)
-            buffers[i] = strcmp(own->type, name) == 0 || uses(own->length, name) ||
+            buffers[i] = strcmp(own->type, name) == 0 || expression_depends(own->length, name) ||
                          fill_depends(&own->fill, name) ||
                          (own->fill.kind == FILL_KERNEL &&
                           launch_depends(template, own->fill.kernel, buffers, name));
@@ -114,50 +110,56 @@ bool contents_depend_on(const struct template *template, const char *parameter)
     return false;
 }
 
+static bool tolerance_depends_on(const struct template *template, size_t expectation,
+                                 const char *parameter)
+{
+    return expression_depends(template->expectations[expectation].absolute, parameter) ||
+           expression_depends(template->expectations[expectation].relative, parameter);
+}
+
+static bool verifier_depends_on(const struct template *template, size_t verifier,
+                                const char *parameter)
+{
+    return helper_depends(template, &template->verifiers[verifier].launch, parameter);
+}
+
 bool verdict_depends_on(const struct template *template, const char *parameter)
 {
-    if (contents_depend_on(template, parameter))
-        return true;
-    for (size_t i = 0; i < template->expectation_count; i++)
-        if (uses(template->expectations[i].absolute, parameter) ||
-            uses(template->expectations[i].relative, parameter))
-            return true;
-    for (size_t i = 0; i < template->verifier_count; i++)
-        if (helper_depends(template, &template->verifiers[i].launch, parameter))
+    bool depends = contents_depend_on(template, parameter);
+    for (size_t i = 0; i < template->expectation_count && !depends; i++)
+        depends = tolerance_depends_on(template, i, parameter);
+    for (size_t i = 0; i < template->verifier_count && !depends; i++)
+        depends = verifier_depends_on(template, i, parameter);
+    return depends;
+}
+
+static bool is_dependent(const struct template *template, size_t index,
+                         bool (*depends_on)(const struct template *template, size_t index,
+                                            const char *parameter))
+{
+    for (size_t i = 0; i < template->parameter_count; i++)
+        if (depends_on(template, index, template->parameters[i].name))
             return true;
     return false;
 }
 
 bool buffer_is_dependent(const struct template *template, size_t buffer)
 {
-    for (size_t i = 0; i < template->parameter_count; i++)
-        if (buffer_depends_on(template, buffer, template->parameters[i].name))
-            return true;
-    return false;
+    return is_dependent(template, buffer, buffer_depends_on);
 }
 
 bool expectation_is_dependent(const struct template *template, size_t expectation)
 {
-    for (size_t i = 0; i < template->parameter_count; i++)
-        if (expectation_depends_on(template, expectation, template->parameters[i].name))
-            return true;
-    return false;
+    return is_dependent(template, expectation, expectation_depends_on);
 }
 
 bool tolerance_is_dependent(const struct template *template, const struct expectation *expectation)
 {
-    for (size_t i = 0; i < template->parameter_count; i++)
-        if (uses(expectation->absolute, template->parameters[i].name) ||
-            uses(expectation->relative, template->parameters[i].name))
-            return true;
-    return false;
+    return is_dependent(template, (size_t)(expectation - template->expectations),
+                        tolerance_depends_on);
 }
 
 bool verifier_is_dependent(const struct template *template, size_t verifier)
 {
-    for (size_t i = 0; i < template->parameter_count; i++)
-        if (helper_depends(template, &template->verifiers[verifier].launch,
-                           template->parameters[i].name))
-            return true;
-    return false;
+    return is_dependent(template, verifier, verifier_depends_on);
 }

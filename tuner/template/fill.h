@@ -8,9 +8,8 @@
 
 #include "base/error.h"
 #include "template/element.h"
-#include "template/expression.h"
-#include "template/npy.h"
 #include "template/template.h"
+#include "template/value.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,6 +49,24 @@ bool fill_has_numbers(const struct fill *fill);
  */
 int fill_read_numbers(const struct fill *fill, enum element_type type, uint64_t data_set,
                       const struct scope *scope, struct fill_numbers *numbers, struct error *error);
+
+/*
+ * The contents of one of NumPy's .npy files, versions 1 to 3 (NEP 1): little-endian, C order, with an element
+ * type that buffers can have (float16, float32, float64, int8 … uint64; bool as uint8).
+ */
+struct npy {
+    enum element_type type;
+    size_t count; /* elements, over all dimensions */
+    void *data;   /* count * element_bytes(type), owned */
+};
+
+/* Returns 0, or ERROR_CONFIG with the file's name and what is wrong with it. */
+int npy_read(struct npy *npy, const char *path, struct error *error);
+
+/* The same without the data, which is NULL: checks that the file has it. */
+int npy_describe(struct npy *npy, const char *path, struct error *error);
+
+void npy_release(struct npy *npy);
 
 /* Reads the file of a FILL_FILE; release `npy`. Returns ERROR_CONFIG unless the file contains
  * exactly `length` elements of `type`. */

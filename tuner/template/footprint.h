@@ -9,7 +9,6 @@
 #define AUTOTUNE_FOOTPRINT_H
 
 #include "base/error.h"
-#include "template/expression.h"
 #include "template/template.h"
 #include "template/value.h"
 

@@ -118,10 +118,11 @@ void ini_file_release(struct ini_file *ini)
     *ini = (struct ini_file){0};
 }
 
-struct ini_entry *ini_file_get(struct ini_file *ini, const char *section, const char *key)
+const struct ini_entry *ini_file_get(const struct ini_file *ini, const char *section,
+                                     const char *key)
 {
     for (size_t i = 0; i < ini->count; i++) {
-        struct ini_entry *entry = &ini->entries[i];
+        const struct ini_entry *entry = &ini->entries[i];
         if (entry->key != NULL && strcmp(entry->key, key) == 0 &&
             strcmp(entry->section, section) == 0)
             return entry;

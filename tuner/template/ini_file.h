@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 struct ini_entry {
@@ -37,6 +36,7 @@ int ini_file_read_text(struct ini_file *ini, const char *path, const char *text,
 void ini_file_release(struct ini_file *ini);
 
 /* The entry, or NULL. */
-struct ini_entry *ini_file_get(struct ini_file *ini, const char *section, const char *key);
+const struct ini_entry *ini_file_get(const struct ini_file *ini, const char *section,
+                                     const char *key);
 
 #endif

@@ -1,6 +1,8 @@
 #include "template/launch_plan.h"
 
 #include "base/alloc.h"
+#include "template/dependencies.h"
+#include "template/fill.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -9,29 +11,83 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEP_LIMIT = 4096 };
+/* Clusters and programmatic launches need compute capability 9.0. */
+enum { STEP_LIMIT = 4096, CLUSTER_LIMIT = 1024, CAPABILITY = 90 };
 
-/* The state while a plan is evaluated. */
+/* The state while a plan is evaluated. After the first failure, everything here does nothing. */
 struct evaluation {
     struct launch_plan *launch_plan;
     const struct template *template;
+    const struct launch *launch; /* the current one */
     const struct kernel_lookup *lookup;
     struct error *error;
+    int status;
     struct bindings local;    /* loop variable, names of buffers */
     struct bindings stats;    /* resource usage of the current launch */
     struct scope local_scope; /* local, stats, NAME_grid of earlier launches, the caller's scope */
-    struct scope kernel_stats_scope;
+    struct scope stats_scope;
     struct scope names_scope;
 };
 
-static int out_of_range(const struct evaluation *evaluation, const struct expression *expression,
-                        const char *what, int64_t value, const char *name)
+static void refuse(struct evaluation *evaluation, const struct expression *expression,
+                   const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+static void refuse(struct evaluation *evaluation, const struct expression *expression,
+                   const char *format, ...)
 {
-    char reason[128];
-    (void)snprintf(reason, sizeof reason, "%s of launch '%.50s' would be %" PRId64, what, name,
-                   value);
-    return expression_refuse(expression, &evaluation->local_scope, reason, evaluation->error);
+    char reason[160];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    if (evaluation->status == 0)
+        evaluation->status =
+            expression_refuse(expression, &evaluation->local_scope, reason, evaluation->error);
 }
+
+/* `otherwise` after a failure, or if the expression is NULL. */
+static int64_t read_integer(struct evaluation *evaluation, const struct expression *expression,
+                            int64_t otherwise)
+{
+    int64_t integer = otherwise;
+    if (evaluation->status == 0 && expression != NULL)
+        evaluation->status =
+            expression_integer(expression, &evaluation->local_scope, &integer, evaluation->error);
+    return evaluation->status == 0 ? integer : otherwise;
+}
+
+static bool read_flag(struct evaluation *evaluation, const struct expression *expression,
+                      bool otherwise)
+{
+    bool flag = otherwise;
+    if (evaluation->status == 0 && expression != NULL)
+        evaluation->status =
+            expression_boolean(expression, &evaluation->local_scope, &flag, evaluation->error);
+    return flag;
+}
+
+static struct value read_value(struct evaluation *evaluation, const struct expression *expression)
+{
+    struct value value = {0};
+    if (evaluation->status == 0)
+        evaluation->status =
+            expression_value(expression, &evaluation->local_scope, &value, evaluation->error);
+    return value;
+}
+
+bool scope_integer(const struct scope *scope, const char *name, int64_t *integer)
+{
+    for (; scope != NULL; scope = scope->outer) {
+        const struct value *value = bindings_find(scope->bindings, name);
+        if (value != NULL && value->kind == VALUE_INTEGER) {
+            *integer = value->as.integer;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- grid, block and shared memory --- */
 
 /* The product of the extents; false if it exceeds `most`. */
 static bool multiply(const uint32_t extents[3], int64_t most, int64_t *product)
@@ -46,76 +102,10 @@ static bool multiply(const uint32_t extents[3], int64_t most, int64_t *product)
     return true;
 }
 
-/* Evaluates 1 to 3 extents; the rest are 1. Their product is at most `most`. */
-static int read_extents(struct evaluation *evaluation, const struct launch *launch,
-                        struct expression *const *extents, size_t count, const char *what,
-                        int64_t most, uint32_t result[3])
-{
-    int64_t product;
-    for (size_t i = 0; i < 3; i++) {
-        int64_t value = 1;
-        if (i < count) {
-            int status =
-                expression_integer(extents[i], &evaluation->local_scope, &value, evaluation->error);
-            if (status != 0)
-                return status;
-        }
-        if (value < 0 || value > INT32_MAX)
-            return out_of_range(evaluation, extents[i], what, value, launch->name);
-        result[i] = (uint32_t)value;
-    }
-    if (multiply(result, most, &product))
-        return 0;
-    char reason[160];
-    (void)snprintf(reason, sizeof reason, "%s of launch '%.50s' would be %u * %u * %u", what,
-                   launch->name, result[0], result[1], result[2]);
-    return expression_refuse(extents[0], &evaluation->local_scope, reason, evaluation->error);
-}
-
-static int read_shared(struct evaluation *evaluation, const struct launch *launch,
-                       struct step *step)
-{
-    int64_t bytes = 0;
-    if (launch->shared_bytes != NULL) {
-        int status = expression_integer(launch->shared_bytes, &evaluation->local_scope, &bytes,
-                                        evaluation->error);
-        if (status != 0)
-            return status;
-    }
-    if (bytes < 0 || bytes > INT32_MAX)
-        return out_of_range(evaluation, launch->shared_bytes, "shared_bytes", bytes, launch->name);
-    step->dynamic_shared_bytes = (uint32_t)bytes;
-    return 0;
-}
-
-static int read_flag(struct evaluation *evaluation, const struct expression *expression, bool *flag)
-{
-    *flag = false;
-    if (expression == NULL)
-        return 0;
-    return expression_boolean(expression, &evaluation->local_scope, flag, evaluation->error);
-}
-
-/* --- launches --- */
-
-static void bind_stat(struct evaluation *evaluation, const char *name, int64_t value)
-{
-    bindings_set(&evaluation->stats, name, value_integer(value));
-}
-
-/* Replaces the stats of the previous launch. */
-static void bind_info(struct evaluation *evaluation, const struct kernel_info *info)
-{
-    bindings_release(&evaluation->stats);
-    bind_stat(evaluation, "registers", info->registers);
-    bind_stat(evaluation, "spill_bytes", info->spill_bytes);
-    bind_stat(evaluation, "static_shared_bytes", info->static_shared_bytes);
-}
-
 int64_t step_threads(const struct step *step)
 {
     int64_t threads;
-    (void)multiply(step->block, INT64_MAX, &threads); /* make_step() has checked it */
+    (void)multiply(step->block, INT64_MAX, &threads); /* read_extents() has checked it */
     return threads;
 }
 
@@ -125,6 +115,122 @@ int64_t step_blocks(const struct step *step)
     (void)multiply(step->grid, INT64_MAX, &blocks);
     return blocks;
 }
+
+static uint32_t read_extent(struct evaluation *evaluation, const struct expression *expression,
+                            const char *what, int64_t otherwise)
+{
+    int64_t extent = read_integer(evaluation, expression, otherwise);
+    if (extent < 0 || extent > INT32_MAX)
+        refuse(evaluation, expression, "%s of launch '%.50s' would be %" PRId64, what,
+               evaluation->launch->name, extent);
+    return (uint32_t)extent;
+}
+
+/* Evaluates 1 to 3 extents; the rest are 1. Their product is at most `most`. */
+static void read_extents(struct evaluation *evaluation, struct expression *const *extents,
+                         size_t count, const char *what, int64_t most, uint32_t result[3])
+{
+    int64_t product;
+    for (size_t i = 0; i < 3; i++)
+        result[i] = read_extent(evaluation, i < count ? extents[i] : NULL, what, 1);
+    if (!multiply(result, most, &product))
+        refuse(evaluation, extents[0], "%s of launch '%.50s' would be %u * %u * %u", what,
+               evaluation->launch->name, result[0], result[1], result[2]);
+}
+
+/* --- attributes --- */
+
+static const char *const scheduling_names[] = {[CLUSTER_SCHEDULING_DEFAULT] = "default",
+                                               [CLUSTER_SCHEDULING_SPREAD] = "spread",
+                                               [CLUSTER_SCHEDULING_LOAD_BALANCING] =
+                                                   "load_balancing",
+                                               NULL};
+
+const char *const *cluster_scheduling_names(void)
+{
+    return scheduling_names;
+}
+
+int64_t launch_attributes_cluster_blocks(const struct launch_attributes *attributes)
+{
+    return (int64_t)attributes->cluster[0] * attributes->cluster[1] * attributes->cluster[2];
+}
+
+bool launch_attributes_any(const struct launch_attributes *attributes)
+{
+    return launch_attributes_cluster_blocks(attributes) > 1 || attributes->programmatic ||
+           attributes->cluster_scheduling != CLUSTER_SCHEDULING_DEFAULT ||
+           attributes->shared_carveout >= 0;
+}
+
+/* `what` of a launch needs compute capability 9.0. */
+static void need_capability(struct evaluation *evaluation, const struct expression *expression,
+                            const char *what)
+{
+    int64_t capability;
+    if (scope_integer(&evaluation->local_scope, "compute_capability", &capability) &&
+        capability < CAPABILITY)
+        refuse(evaluation, expression,
+               "%s compute capability 9.0 or newer; this GPU has %" PRId64 ".%" PRId64, what,
+               capability / 10, capability % 10);
+}
+
+static void read_cluster(struct evaluation *evaluation, struct step *step)
+{
+    const struct launch *launch = evaluation->launch;
+    uint32_t *cluster = step->attributes.cluster;
+    for (size_t i = 0; i < 3; i++) {
+        const struct expression *extent = i < launch->cluster_count ? launch->cluster[i] : NULL;
+        int64_t blocks = read_integer(evaluation, extent, 1);
+        cluster[i] = (uint32_t)blocks;
+        if (blocks < 1 || blocks > CLUSTER_LIMIT) {
+            refuse(evaluation, extent, "cluster of launch '%.50s' would be %" PRId64, launch->name,
+                   blocks);
+            return;
+        }
+        if (step->grid[i] % blocks != 0)
+            refuse(evaluation, extent,
+                   "the grid of launch '%.50s', %u blocks, is not a multiple of its cluster",
+                   launch->name, step->grid[i]);
+    }
+    if (launch_attributes_cluster_blocks(&step->attributes) > 1)
+        need_capability(evaluation, launch->cluster[0], "clusters need");
+}
+
+static enum cluster_scheduling read_scheduling(struct evaluation *evaluation,
+                                               const struct expression *expression)
+{
+    const struct value value = read_value(evaluation, expression);
+    for (int i = 0; value.kind == VALUE_WORD && scheduling_names[i] != NULL; i++)
+        if (strcmp(scheduling_names[i], value.as.word) == 0) {
+            if (i != CLUSTER_SCHEDULING_DEFAULT)
+                need_capability(evaluation, expression, "cluster_scheduling needs");
+            return (enum cluster_scheduling)i;
+        }
+    refuse(evaluation, expression, "cluster_scheduling must be default, spread or load_balancing");
+    return CLUSTER_SCHEDULING_DEFAULT;
+}
+
+static void read_attributes(struct evaluation *evaluation, struct step *step)
+{
+    const struct launch *launch = evaluation->launch;
+    struct launch_attributes *attributes = &step->attributes;
+    read_cluster(evaluation, step);
+    attributes->programmatic = read_flag(evaluation, launch->programmatic, false);
+    if (attributes->programmatic)
+        need_capability(evaluation, launch->programmatic, "programmatic launches need");
+    if (evaluation->launch_plan->step_count == 0)
+        attributes->programmatic = false; /* the previous run is nothing to overlap with */
+    if (launch->cluster_scheduling != NULL)
+        attributes->cluster_scheduling = read_scheduling(evaluation, launch->cluster_scheduling);
+    int64_t percent = read_integer(evaluation, launch->shared_carveout, -1);
+    if (percent < -1 || percent > 100)
+        refuse(evaluation, launch->shared_carveout,
+               "shared_carveout must be 0 to 100 per cent, or -1 for none");
+    attributes->shared_carveout = (int)percent;
+}
+
+/* --- co-residency --- */
 
 static void refuse_residency(struct launch_plan *launch_plan, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -138,79 +244,68 @@ static void refuse_residency(struct launch_plan *launch_plan, const char *format
     va_end(arguments);
 }
 
-/* The driver knows how many clusters fit: fewer than the SMs have room for, since a cluster cannot
- * spread over all of them. */
-static int check_clusters(struct evaluation *evaluation, const struct launch *launch,
-                          const struct step *step)
+static void check_residency(struct evaluation *evaluation, const struct step *step,
+                            int blocks_per_sm)
 {
+    const struct launch *launch = evaluation->launch;
     const struct kernel_lookup *lookup = evaluation->lookup;
-    int64_t blocks = launch_attributes_cluster_blocks(&step->attributes);
-    int held = 0;
-    int status = lookup->active_clusters(lookup->user, step, &held, evaluation->error);
-    if (status == 0 && step_blocks(step) / blocks > held)
-        refuse_residency(evaluation->launch_plan,
-                         "launch '%s' has %" PRId64 " clusters of %" PRId64
-                         " blocks, but the GPU holds %d at once",
-                         launch->name, step_blocks(step) / blocks, blocks, held);
-    return status;
+    struct launch_plan *launch_plan = evaluation->launch_plan;
+    int64_t blocks = step_blocks(step);
+    int64_t cluster = launch_attributes_cluster_blocks(&step->attributes);
+    int64_t sm_count = 0;
+    bool co_resident = read_flag(evaluation, launch->co_resident, false) || step->cooperative;
+    if (evaluation->status != 0 || !co_resident || launch_plan->not_resident || blocks == 0 ||
+        step_threads(step) == 0)
+        return;
+    if (scope_integer(&evaluation->local_scope, "sm_count", &sm_count) &&
+        blocks > sm_count * blocks_per_sm)
+        refuse_residency(launch_plan,
+                         "launch '%s' has %" PRId64 " blocks, but %" PRId64 " SMs hold %d each",
+                         launch->name, blocks, sm_count, blocks_per_sm);
+    else if (cluster > 1 && lookup->active_clusters != NULL) {
+        /* The driver knows how many clusters fit: fewer than the SMs have room for, since a cluster
+         * cannot spread over all of them. */
+        int held = 0;
+        evaluation->status = lookup->active_clusters(lookup->user, step, &held, evaluation->error);
+        if (evaluation->status == 0 && blocks / cluster > held)
+            refuse_residency(launch_plan,
+                             "launch '%s' has %" PRId64 " clusters of %" PRId64
+                             " blocks, but the GPU holds %d at once",
+                             launch->name, blocks / cluster, cluster, held);
+    }
 }
 
-static int check_residency(struct evaluation *evaluation, const struct launch *launch,
-                           const struct step *step, int blocks_per_sm)
+/* --- launches --- */
+
+static void bind_stat(struct evaluation *evaluation, const char *name, int64_t value)
 {
-    bool co_resident;
-    int64_t sm_count = 0;
-    int status = read_flag(evaluation, launch->co_resident, &co_resident);
-    if (status != 0 || !(co_resident || step->cooperative))
-        return status;
-    if (evaluation->launch_plan->not_resident || step_blocks(step) == 0 || step_threads(step) == 0)
-        return 0;
-    if (scope_integer(&evaluation->local_scope, "sm_count", &sm_count) &&
-        step_blocks(step) > sm_count * blocks_per_sm)
-        refuse_residency(evaluation->launch_plan,
-                         "launch '%s' has %" PRId64 " blocks, but %" PRId64 " SMs hold %d each",
-                         launch->name, step_blocks(step), sm_count, blocks_per_sm);
-    else if (launch_attributes_cluster_blocks(&step->attributes) > 1 &&
-             evaluation->lookup->active_clusters != NULL)
-        return check_clusters(evaluation, launch, step);
-    return 0;
+    bindings_set(&evaluation->stats, name, value_integer(value));
 }
 
 /* Evaluates in this order, because later expressions may use earlier results: block, shared memory,
  * blocks per SM, grid, arguments. */
-static int make_step(struct evaluation *evaluation, const struct launch *launch, struct step *step,
-                     int *blocks_per_sm)
+static void make_step(struct evaluation *evaluation, struct step *step, int *blocks_per_sm)
 {
+    const struct launch *launch = evaluation->launch;
+    const struct kernel_lookup *lookup = evaluation->lookup;
     step->launch = launch;
     step->entry = launch->entry;
     step->argument_count = launch->argument_count;
-    int status = read_extents(evaluation, launch, launch->block, launch->block_count, "block",
-                              INT32_MAX, step->block);
-    if (status != 0)
-        return status;
-    int64_t threads = step_threads(step);
-    bind_stat(evaluation, "block_threads", threads);
-    status = read_shared(evaluation, launch, step);
-    if (status == 0 && evaluation->lookup != NULL) {
-        status = evaluation->lookup->blocks_per_sm(evaluation->lookup->user, launch->entry,
-                                                   (int)threads, step->dynamic_shared_bytes,
-                                                   blocks_per_sm, evaluation->error);
+    read_extents(evaluation, launch->block, launch->block_count, "block", INT32_MAX, step->block);
+    bind_stat(evaluation, "block_threads", step_threads(step));
+    step->dynamic_shared_bytes = read_extent(evaluation, launch->shared_bytes, "shared_bytes", 0);
+    if (evaluation->status == 0 && lookup != NULL) {
+        evaluation->status =
+            lookup->blocks_per_sm(lookup->user, launch->entry, (int)step_threads(step),
+                                  step->dynamic_shared_bytes, blocks_per_sm, evaluation->error);
         bind_stat(evaluation, "blocks_per_sm", *blocks_per_sm);
     }
-    if (status == 0)
-        status = read_extents(evaluation, launch, launch->grid, launch->grid_count, "grid",
-                              INT64_MAX, step->grid);
-    if (status == 0)
-        status = read_flag(evaluation, launch->cooperative, &step->cooperative);
-    if (status == 0)
-        status = launch_attributes_read(&step->attributes, launch, step->grid,
-                                        &evaluation->local_scope, evaluation->error);
-    if (evaluation->launch_plan->step_count == 0)
-        step->attributes.programmatic = false; /* the previous run is nothing to overlap with */
-    if (status == 0)
-        status = step_arguments_read(&step->arguments, launch, evaluation->template,
-                                     &evaluation->local_scope, evaluation->error);
-    return status;
+    read_extents(evaluation, launch->grid, launch->grid_count, "grid", INT64_MAX, step->grid);
+    step->cooperative = read_flag(evaluation, launch->cooperative, false);
+    read_attributes(evaluation, step);
+    if (evaluation->status == 0)
+        evaluation->status = step_arguments_read(&step->arguments, launch, evaluation->template,
+                                                 &evaluation->local_scope, evaluation->error);
 }
 
 static void step_release(struct step *step)
@@ -219,41 +314,37 @@ static void step_release(struct step *step)
     *step = (struct step){0};
 }
 
-/* Binds the launch's name with `what` behind it. */
-static void bind_extent(struct launch_plan *launch_plan, const struct launch *launch,
-                        const char *what, int64_t extent)
+static void bind_extents(struct launch_plan *launch_plan, const struct launch *launch,
+                         int64_t blocks, int64_t threads)
 {
-    char *name = alloc_zeroed(strlen(launch->name) + strlen(what) + 1, 1);
-    (void)stpcpy(stpcpy(name, launch->name), what);
-    bindings_set(&launch_plan->names, name, value_integer(extent));
-    free(name);
+    char *grid = alloc_format("%s_grid", launch->name);
+    char *block = alloc_format("%s_block", launch->name);
+    bindings_set(&launch_plan->names, grid, value_integer(blocks));
+    bindings_set(&launch_plan->names, block, value_integer(threads));
+    free(grid);
+    free(block);
 }
 
 /* Adds one launch to the plan, unless it has nothing to do. */
-static int add_step(struct evaluation *evaluation, const struct launch *launch,
-                    const struct kernel_info *info, bool first)
+static void add_step(struct evaluation *evaluation, const struct kernel_info *info, bool first)
 {
     struct launch_plan *launch_plan = evaluation->launch_plan;
+    const struct launch *launch = evaluation->launch;
     struct step step = {0};
     int blocks_per_sm = 0;
-    int status = make_step(evaluation, launch, &step, &blocks_per_sm);
-    if (status == 0 && launch_plan->step_count == STEP_LIMIT)
-        status =
+    make_step(evaluation, &step, &blocks_per_sm);
+    if (evaluation->status == 0 && launch_plan->step_count == STEP_LIMIT)
+        evaluation->status =
             error_set_at(evaluation->error, ERROR_CONFIG, evaluation->template->path, launch->line,
                          "with launch '%s' a run has more than 4096 launches", launch->name);
-    if (status == 0)
-        status = check_residency(evaluation, launch, &step, blocks_per_sm);
-    if (status != 0) {
+    check_residency(evaluation, &step, blocks_per_sm);
+    int64_t blocks = step_blocks(&step);
+    int64_t threads = step_threads(&step);
+    if (evaluation->status == 0 && first)
+        bind_extents(launch_plan, launch, blocks, threads);
+    if (evaluation->status != 0 || blocks == 0 || threads == 0) {
         step_release(&step);
-        return status;
-    }
-    if (first) {
-        bind_extent(launch_plan, launch, "_grid", step_blocks(&step));
-        bind_extent(launch_plan, launch, "_block", step_threads(&step));
-    }
-    if (step_blocks(&step) == 0 || step_threads(&step) == 0) {
-        step_release(&step);
-        return 0;
+        return;
     }
     if (launch_plan->step_count == 0 || (launch->main && first)) {
         launch_plan->main_step = launch_plan->step_count;
@@ -261,32 +352,45 @@ static int add_step(struct evaluation *evaluation, const struct launch *launch,
         launch_plan->main_blocks_per_sm = blocks_per_sm;
     }
     *ARRAY_APPEND(launch_plan->steps, launch_plan->step_count) = step;
-    return 0;
 }
 
-static int add_loop(struct evaluation *evaluation, const struct launch *launch,
-                    const struct kernel_info *info)
+static void add_loop(struct evaluation *evaluation, const struct kernel_info *info)
 {
-    struct value variable;
-    int status =
-        expression_value(launch->from, &evaluation->local_scope, &variable, evaluation->error);
-    for (int64_t iteration = 0; status == 0; iteration++) {
-        bool more = false;
+    const struct launch *launch = evaluation->launch;
+    struct value variable = read_value(evaluation, launch->from);
+    for (int64_t iteration = 0; evaluation->status == 0; iteration++) {
         bindings_set(&evaluation->local, launch->loop, variable);
         bindings_set(&evaluation->local, "iteration", value_integer(iteration));
-        status = expression_boolean(launch->condition, &evaluation->local_scope, &more,
-                                    evaluation->error);
-        if (status != 0 || !more)
+        if (!read_flag(evaluation, launch->condition, false))
             break;
         if (iteration == STEP_LIMIT)
-            return error_set_at(evaluation->error, ERROR_CONFIG, evaluation->template->path,
-                                launch->line, "the loop of launch '%s' does not end", launch->name);
-        status = add_step(evaluation, launch, info, iteration == 0);
-        if (status == 0)
-            status = expression_value(launch->next, &evaluation->local_scope, &variable,
-                                      evaluation->error);
+            evaluation->status =
+                error_set_at(evaluation->error, ERROR_CONFIG, evaluation->template->path,
+                             launch->line, "the loop of launch '%s' does not end", launch->name);
+        else
+            add_step(evaluation, info, iteration == 0);
+        variable = read_value(evaluation, launch->next);
     }
-    return status;
+}
+
+static void add_launch(struct evaluation *evaluation)
+{
+    const struct launch *launch = evaluation->launch;
+    const struct kernel_lookup *lookup = evaluation->lookup;
+    struct kernel_info info;
+    bindings_release(&evaluation->stats); /* the previous launch's */
+    bool active = read_flag(evaluation, launch->when, true);
+    if (evaluation->status == 0 && active)
+        evaluation->status = lookup->info(lookup->user, launch->entry, &info, evaluation->error);
+    if (evaluation->status != 0 || !active)
+        return;
+    bind_stat(evaluation, "registers", info.registers);
+    bind_stat(evaluation, "spill_bytes", info.spill_bytes);
+    bind_stat(evaluation, "static_shared_bytes", info.static_shared_bytes);
+    if (launch->loop != NULL)
+        add_loop(evaluation, &info);
+    else
+        add_step(evaluation, &info, true);
 }
 
 /* Binds every buffer's name to itself as a word, so that an expression can choose a buffer. */
@@ -300,41 +404,17 @@ static void begin(struct evaluation *evaluation, const struct scope *scope)
     }
     bindings_set(&evaluation->local, "reference", value_word("reference"));
     evaluation->names_scope = (struct scope){&launch_plan->names, scope};
-    evaluation->kernel_stats_scope = (struct scope){&evaluation->stats, &evaluation->names_scope};
-    evaluation->local_scope = (struct scope){&evaluation->local, &evaluation->kernel_stats_scope};
+    evaluation->stats_scope = (struct scope){&evaluation->stats, &evaluation->names_scope};
+    evaluation->local_scope = (struct scope){&evaluation->local, &evaluation->stats_scope};
 }
 
-static void end(struct evaluation *evaluation)
+static int end(struct evaluation *evaluation)
 {
     bindings_release(&evaluation->local);
     bindings_release(&evaluation->stats);
-}
-
-static void bind_inactive(struct launch_plan *launch_plan, const struct template *template)
-{
-    for (size_t i = 0; i < template->launch_count; i++) {
-        bind_extent(launch_plan, &template->launches[i], "_grid", 0);
-        bind_extent(launch_plan, &template->launches[i], "_block", 0);
-    }
-}
-
-static int add_launch(struct evaluation *evaluation, size_t index)
-{
-    const struct launch *launch = &evaluation->template->launches[index];
-    struct kernel_info info;
-    bool active = true;
-    int status = 0;
-    if (launch->when != NULL)
-        status = read_flag(evaluation, launch->when, &active);
-    if (status != 0 || !active)
-        return status;
-    status =
-        evaluation->lookup->info(evaluation->lookup->user, launch->entry, &info, evaluation->error);
-    if (status != 0)
-        return status;
-    bind_info(evaluation, &info);
-    return launch->loop != NULL ? add_loop(evaluation, launch, &info)
-                                : add_step(evaluation, launch, &info, true);
+    if (evaluation->status != 0)
+        launch_plan_release(evaluation->launch_plan);
+    return evaluation->status;
 }
 
 int launch_plan_make(struct launch_plan *launch_plan, const struct template *template,
@@ -343,37 +423,32 @@ int launch_plan_make(struct launch_plan *launch_plan, const struct template *tem
 {
     struct evaluation evaluation = {
         .launch_plan = launch_plan, .template = template, .lookup = lookup, .error = error};
-    int status = 0;
     begin(&evaluation, scope);
-    bind_inactive(launch_plan, template);
-    for (size_t i = 0; i < template->launch_count && status == 0; i++)
-        status = add_launch(&evaluation, i);
-    end(&evaluation);
-    if (status != 0)
-        launch_plan_release(launch_plan);
-    return status;
+    for (size_t i = 0; i < template->launch_count; i++)
+        bind_extents(launch_plan, &template->launches[i], 0, 0);
+    for (size_t i = 0; i < template->launch_count; i++) {
+        evaluation.launch = &template->launches[i];
+        add_launch(&evaluation);
+    }
+    return end(&evaluation);
 }
 
 int launch_plan_helper(struct launch_plan *launch_plan, const struct template *template,
                        const struct launch *helper, const struct scope *scope, struct error *error)
 {
     struct evaluation evaluation = {
-        .launch_plan = launch_plan, .template = template, .error = error};
-    struct step *step;
+        .launch_plan = launch_plan, .template = template, .launch = helper, .error = error};
     int blocks_per_sm = 0;
     begin(&evaluation, scope);
     if (helper->counts)
         bindings_set(&evaluation.local, "wrong", value_word("wrong"));
-    step = ARRAY_APPEND(launch_plan->steps, launch_plan->step_count);
-    int status = make_step(&evaluation, helper, step, &blocks_per_sm);
-    end(&evaluation);
-    if (status == 0 && (step_blocks(step) == 0 || step_threads(step) == 0)) {
+    struct step *step = ARRAY_APPEND(launch_plan->steps, launch_plan->step_count);
+    make_step(&evaluation, step, &blocks_per_sm);
+    if (evaluation.status == 0 && (step_blocks(step) == 0 || step_threads(step) == 0)) {
         step_release(step);
         launch_plan->step_count = 0;
     }
-    if (status != 0)
-        launch_plan_release(launch_plan);
-    return status;
+    return end(&evaluation);
 }
 
 static int evaluate_metric(const struct expression *metric, const struct scope *scope,
@@ -414,4 +489,126 @@ void launch_plan_release(struct launch_plan *launch_plan)
     free(launch_plan->steps);
     bindings_release(&launch_plan->names);
     *launch_plan = (struct launch_plan){0};
+}
+
+/* --- the hash --- */
+
+static void hash_tensor_map(struct hash *hash, const struct tensor_map *map)
+{
+    const uint64_t numbers[] = {(uint64_t)map->type, map->rank, map->swizzle,
+                                map->interleave,     map->l2,   map->fill_nan};
+    hash_add(hash, numbers, sizeof numbers);
+    hash_add(hash, map->dimensions, sizeof map->dimensions);
+    hash_add(hash, map->strides, sizeof map->strides);
+    hash_add(hash, map->box, sizeof map->box);
+    hash_add(hash, map->steps, sizeof map->steps);
+}
+
+static void hash_step(struct hash *hash, const struct step *step)
+{
+    const uint32_t numbers[] = {step->grid[0],
+                                step->grid[1],
+                                step->grid[2],
+                                step->block[0],
+                                step->block[1],
+                                step->block[2],
+                                step->dynamic_shared_bytes,
+                                step->cooperative,
+                                step->attributes.cluster[0],
+                                step->attributes.cluster[1],
+                                step->attributes.cluster[2],
+                                step->attributes.programmatic,
+                                (uint32_t)step->attributes.cluster_scheduling,
+                                (uint32_t)step->attributes.shared_carveout,
+                                (uint32_t)step->argument_count};
+    hash_add_text(hash, step->entry);
+    hash_add(hash, numbers, sizeof numbers);
+    for (size_t i = 0; i < step->argument_count; i++) {
+        const struct step_argument *argument = &step->arguments[i];
+        const uint64_t kind[] = {(uint64_t)argument->kind, argument->buffer, argument->size,
+                                 argument->pointer_count};
+        const uint64_t texture[] = {argument->width,
+                                    argument->height,
+                                    argument->texture.linear,
+                                    (uint64_t)argument->texture.address,
+                                    argument->texture.normalized,
+                                    argument->texture.as_float};
+        hash_add(hash, kind, sizeof kind);
+        hash_add(hash, texture, sizeof texture);
+        for (size_t j = 0; j < argument->pointer_count; j++) {
+            const uint64_t pointer[] = {argument->pointers[j].buffer, argument->pointers[j].part};
+            hash_add(hash, pointer, sizeof pointer);
+        }
+        if (argument->tensor_map != NULL)
+            hash_tensor_map(hash, argument->tensor_map);
+        hash_add(hash, argument->bytes, sizeof argument->bytes);
+    }
+}
+
+/* Scratch is made for each variant; all other buffers are the problem's. */
+static int hash_scratch(struct hash *hash, const struct buffer *buffer, const struct scope *scope,
+                        struct error *error)
+{
+    enum element_type type;
+    int64_t length = 0;
+    struct fill_numbers fill = {0};
+    struct fill_border border = {0};
+    int status = template_element_type(buffer->type, scope, &type, error);
+    if (status == 0)
+        status = expression_integer(buffer->length, scope, &length, error);
+    if (status == 0 && fill_has_numbers(&buffer->fill))
+        status = fill_read_numbers(&buffer->fill, type, FILL_USUAL_DATA, scope, &fill, error);
+    if (status == 0)
+        status = fill_read_border(&buffer->fill, scope, (uint64_t)length, &border, error);
+    if (status != 0)
+        return status;
+    const int64_t numbers[] = {(int64_t)type, length, fill.whole, (int64_t)fill.key};
+    hash_add(hash, &border.width, sizeof border.width);
+    hash_add(hash, border.extents, sizeof border.extents);
+    const double values[] = {fill.a, fill.b};
+    hash_add(hash, numbers, sizeof numbers);
+    hash_add(hash, values, sizeof values);
+    return 0;
+}
+
+static int hash_metrics(struct hash *hash, const struct launch_plan *launch_plan,
+                        const struct template *template, const struct scope *scope,
+                        struct error *error)
+{
+    double metrics[2];
+    int status = launch_plan_metrics(launch_plan, template, scope, &metrics[0], &metrics[1], error);
+    if (status == 0)
+        hash_add(hash, metrics, sizeof metrics);
+    return status;
+}
+
+/* Two variants that are judged differently are not one measurement, even if they run the same. */
+static void hash_verdict(struct hash *hash, const struct template *template,
+                         const struct scope *scope)
+{
+    for (size_t i = 0; i < template->parameter_count; i++) {
+        const char *name = template->parameters[i].name;
+        const struct value *value = scope_find(scope, name);
+        char text[VALUE_TEXT_BYTES];
+        if (value == NULL || !verdict_depends_on(template, name))
+            continue;
+        hash_add_text(hash, name);
+        hash_add_text(hash, value_exact_text(*value, text));
+    }
+}
+
+int launch_hash_add(struct hash *hash, const struct launch_plan *launch_plan,
+                    const struct template *template, const struct scope *scope, struct error *error)
+{
+    struct scope names = {&launch_plan->names, scope};
+    const uint64_t counts[] = {launch_plan->step_count, launch_plan->main_step};
+    int status = hash_metrics(hash, launch_plan, template, scope, error);
+    hash_add(hash, counts, sizeof counts);
+    hash_verdict(hash, template, scope);
+    for (size_t i = 0; i < launch_plan->step_count; i++)
+        hash_step(hash, &launch_plan->steps[i]);
+    for (size_t i = 0; i < template->buffer_count && status == 0; i++)
+        if (template->buffers[i].access == ACCESS_SCRATCH)
+            status = hash_scratch(hash, &template->buffers[i], &names, error);
+    return status;
 }

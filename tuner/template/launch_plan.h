@@ -2,15 +2,13 @@
  * The launch plan of a variant: every launch of one run in order, with loops unrolled, conditions
  * decided, and grid, block and arguments as numbers. It only evaluates the template's expressions;
  * the caller provides a lookup for registers and occupancy, from the driver or from the compiler's
- * log and the occupancy calculator.
+ * log and the occupancy calculator. step_arguments.c evaluates the arguments.
  */
 #ifndef AUTOTUNE_LAUNCH_PLAN_H
 #define AUTOTUNE_LAUNCH_PLAN_H
 
 #include "base/error.h"
-#include "template/expression.h"
-#include "template/launch_attributes.h"
-#include "template/step_arguments.h"
+#include "base/hash.h"
 #include "template/template.h"
 #include "template/value.h"
 
@@ -38,6 +36,63 @@ struct kernel_lookup {
     /* How many clusters of the step the GPU holds at once. NULL: not known without a GPU, because it
      * depends on how the SMs are grouped. */
     int (*active_clusters)(void *user, const struct step *step, int *clusters, struct error *error);
+};
+
+/* As CUclusterSchedulingPolicy numbers them. */
+enum cluster_scheduling {
+    CLUSTER_SCHEDULING_DEFAULT,
+    CLUSTER_SCHEDULING_SPREAD,
+    CLUSTER_SCHEDULING_LOAD_BALANCING
+};
+
+/* Their words in templates, ended by NULL. */
+const char *const *cluster_scheduling_names(void);
+
+/* What a launch asks of the driver beyond its grid, block and shared memory. */
+struct launch_attributes {
+    uint32_t cluster[3]; /* blocks; 1, 1, 1 without clusters */
+    bool programmatic;   /* may begin before the launch in front of it has ended */
+    enum cluster_scheduling cluster_scheduling;
+    int shared_carveout; /* per cent of the SM's memory, -1: the driver's choice */
+};
+
+/* Blocks of a cluster; whether the launch needs cuLaunchKernelEx. */
+int64_t launch_attributes_cluster_blocks(const struct launch_attributes *attributes);
+bool launch_attributes_any(const struct launch_attributes *attributes);
+
+/* The numbers of a tensor map. */
+struct tensor_map {
+    enum element_type type;
+    size_t rank;
+    uint64_t dimensions[TENSOR_RANK]; /* elements */
+    uint64_t strides[TENSOR_RANK];    /* bytes; [0] is an element's size */
+    uint32_t box[TENSOR_RANK], steps[TENSOR_RANK];
+    uint32_t swizzle, interleave, l2; /* bytes; 0: none */
+    bool fill_nan;
+};
+
+/* In place of a buffer's index: a reference's output, and a verifier's counter. */
+#define STEP_REFERENCE SIZE_MAX
+#define STEP_WRONG (SIZE_MAX - 1)
+
+/* Addresses in an array of pointers. */
+struct step_pointer {
+    size_t buffer; /* as in step_argument */
+    uint64_t part; /* elements of each part that is pointed to; 0: one pointer to the buffer */
+};
+
+struct step_argument {
+    enum argument_kind kind;
+    size_t buffer; /* index, STEP_REFERENCE or STEP_WRONG */
+    /* A scalar or struct as the kernel has it. For pointers, textures and tensor maps, whoever
+     * launches puts the array's address or the object there. */
+    unsigned char bytes[ARGUMENT_BYTES];
+    size_t size;            /* in bytes; 8 for a buffer */
+    uint64_t width, height; /* of a texture, in elements; 0 for linear memory */
+    struct texture_options texture;
+    struct tensor_map *tensor_map; /* owned, as is … */
+    struct step_pointer *pointers;
+    size_t pointer_count;
 };
 
 struct step {
@@ -73,7 +128,7 @@ int launch_plan_make(struct launch_plan *launch_plan, const struct template *tem
                      const struct scope *scope, const struct kernel_lookup *lookup,
                      struct error *error);
 
-/* Makes the plan of a helper (helpers.h), which has one step, or none if it has nothing to do. */
+/* Makes the plan of a helper (template.h), which has one step, or none if it has nothing to do. */
 int launch_plan_helper(struct launch_plan *launch_plan, const struct template *template,
                        const struct launch *helper, const struct scope *scope, struct error *error);
 
@@ -91,5 +146,45 @@ void launch_plan_release(struct launch_plan *launch_plan);
 /* Threads per block, blocks per grid. */
 int64_t step_threads(const struct step *step);
 int64_t step_blocks(const struct step *step);
+
+/*
+ * Evaluates the arguments of `launch` into a new array of launch->argument_count. Returns 0, or
+ * ERROR_CONFIG: an expression fails, a scalar does not fit its type, a tensor map breaks a limit.
+ * Release the array either way.
+ */
+int step_arguments_read(struct step_argument **arguments, const struct launch *launch,
+                        const struct template *template, const struct scope *scope,
+                        struct error *error);
+void step_arguments_release(struct step_argument *arguments, size_t count);
+
+/*
+ * Evaluates a scalar argument of a launch, or a field of one, and stores it at `bytes` as the kernel
+ * has it. Does not allocate. Returns 0, or ERROR_CONFIG if the expression fails or its value does
+ * not fit the type.
+ */
+int step_argument_scalar(const struct template *template, const struct launch *launch,
+                         const struct argument *argument, const struct scope *scope,
+                         unsigned char *bytes, struct error *error);
+
+/* Evaluates a tensor map's options for elements of `type`. Returns 0, or ERROR_CONFIG at the expression
+ * that breaks a limit in the driver's documentation. */
+int tensor_map_read(struct tensor_map *map, const struct tensor_map_options *options,
+                    enum element_type type, const struct scope *scope, struct error *error);
+
+/* The bytes from the first element to the end of the last. */
+uint64_t tensor_map_bytes(const struct tensor_map *map);
+
+/* The whole number called `name` in the scope; false if there is none. */
+bool scope_integer(const struct scope *scope, const char *name, int64_t *integer);
+
+/*
+ * Adds to `hash` what a variant runs besides its machine code: every launch with its grid, block, memory and
+ * arguments, every scratch buffer, the work that the metrics state, and the parameters that the other buffers
+ * and the expected results depend on. Variants of one problem with the same machine code and the same hash do
+ * exactly the same, and are judged alike. `scope` is the one that the plan was made with. Returns 0, or ERROR_CONFIG if an
+ * expression of a scratch buffer or a metric fails. */
+int launch_hash_add(struct hash *hash, const struct launch_plan *launch_plan,
+                    const struct template *template, const struct scope *scope,
+                    struct error *error);
 
 #endif

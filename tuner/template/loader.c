@@ -1,74 +1,83 @@
 #include "template/loader.h"
 
 #include "base/alloc.h"
-#include "template/template_figures.h"
+#include "base/literal.h"
+#include "base/suggestion.h"
+#include "template/device_attributes.h"
+#include "template/value_list.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-int loader_fail(const struct loader *loader, int line, const char *format, const char *subject)
+bool loader_failed(const struct loader *loader)
 {
-    return error_set_at(loader->error, ERROR_CONFIG, loader->template->path, line, format, subject);
+    return loader->error.code != 0;
 }
 
-struct ini_entry *loader_get(struct loader *loader, const char *section, const char *key)
+void loader_fail(struct loader *loader, int line, const char *format, ...)
 {
-    return ini_file_get(&loader->template->ini, section, key);
+    if (loader_failed(loader))
+        return;
+    char message[sizeof loader->error.message];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    (void)error_set_at(&loader->error, ERROR_CONFIG, loader->template->path, line, "%s", message);
 }
 
-int loader_need(struct loader *loader, const char *section, int line, const char *key,
-                struct ini_entry **entry)
+void loader_fail_unknown(struct loader *loader, int line, const char *what, const char *name,
+                         const char *const *known)
 {
-    *entry = loader_get(loader, section, key);
-    if (*entry != NULL)
-        return 0;
-    return error_set_at(loader->error, ERROR_CONFIG, loader->template->path, line,
-                        "section '%s' has no key '%s'", section, key);
+    static const char *const none[] = {NULL};
+    if (!loader_failed(loader))
+        (void)suggestion_unknown(loader->template->path, line, what, name,
+                                 known != NULL ? known : none, &loader->error);
 }
 
-int loader_read_expression(struct loader *loader, const char *text, int line,
-                           const struct names *known, struct expression **expression)
+/* --- keys --- */
+
+const struct ini_entry *loader_get(struct loader *loader, const char *section, const char *key)
 {
-    char *expanded = template_figures_expand(loader->template, text);
-    int status = expression_new_expanded(expression, text, expanded, loader->template->path, line,
-                                         loader->error);
-    if (status == 0)
-        status = expression_check_names(*expression, known->items, loader->error);
-    free(expanded);
-    return status;
+    return loader_failed(loader) ? NULL : ini_file_get(&loader->template->ini, section, key);
 }
 
-int loader_read_key(struct loader *loader, const char *section, const char *key,
-                    const struct names *known, struct expression **expression)
+const struct ini_entry *loader_need(struct loader *loader, const char *section, int line,
+                                    const char *key)
 {
     const struct ini_entry *entry = loader_get(loader, section, key);
-    return entry == NULL
-               ? 0
-               : loader_read_expression(loader, entry->value, entry->line, known, expression);
+    if (entry == NULL)
+        loader_fail(loader, line, "section '%s' has no key '%s'", section, key);
+    return entry;
 }
 
-int loader_read_word_key(struct loader *loader, const char *section, const char *key,
-                         const char *const *words, const struct names *known,
-                         struct expression **expression)
+struct expression *loader_expression_of(struct loader *loader, const char *section, const char *key,
+                                        const struct names *known)
+{
+    const struct ini_entry *entry = loader_get(loader, section, key);
+    return entry != NULL ? loader_expression(loader, entry->value, entry->line, known) : NULL;
+}
+
+struct expression *loader_word_of(struct loader *loader, const char *section, const char *key,
+                                  const char *const *words, const struct names *known)
 {
     const struct ini_entry *entry = loader_get(loader, section, key);
     if (entry == NULL || !names_have(words, entry->value))
-        return loader_read_key(loader, section, key, known, expression);
+        return loader_expression_of(loader, section, key, known);
     char *quoted = alloc_format("\"%s\"", entry->value);
-    int status = loader_read_expression(loader, quoted, entry->line, known, expression);
+    struct expression *expression = loader_expression(loader, quoted, entry->line, known);
     free(quoted);
-    return status;
+    return expression;
 }
 
-int loader_read_yes(struct loader *loader, const char *section, const char *key, bool *yes)
+bool loader_yes(struct loader *loader, const char *section, const char *key)
 {
     const struct ini_entry *entry = loader_get(loader, section, key);
-    *yes = entry != NULL && strcmp(entry->value, "yes") == 0;
-    if (entry == NULL || *yes || strcmp(entry->value, "no") == 0)
-        return 0;
-    return error_set_at(loader->error, ERROR_CONFIG, loader->template->path, entry->line,
-                        "%s '%s' is neither yes nor no", key, entry->value);
+    bool yes = entry != NULL && strcmp(entry->value, "yes") == 0;
+    if (entry != NULL && !yes && strcmp(entry->value, "no") != 0)
+        loader_fail(loader, entry->line, "%s '%s' is neither yes nor no", key, entry->value);
+    return yes;
 }
 
 bool split_call(char *text, char **inner)
@@ -83,4 +92,117 @@ bool split_call(char *text, char **inner)
     for (char *p = open; p > text && isspace((unsigned char)p[-1]); p--)
         p[-1] = '\0';
     return true;
+}
+
+/* --- names --- */
+
+void loader_check_letters(struct loader *loader, const char *name, int line)
+{
+    if (!literal_is_name(name, LITERAL_NAME_LETTERS))
+        loader_fail(
+            loader, line,
+            "name '%s' must consist of at most 31 lower-case letters, digits and underscores",
+            name);
+}
+
+void loader_check_unused(struct loader *loader, const char *name, int line)
+{
+    const struct template *template = loader->template;
+    if (template_name_is_reserved(name))
+        loader_fail(loader, line,
+                    "name '%s' has another meaning in expressions; choose another name", name);
+    bool used = template_parameter(template, name) != NULL ||
+                template_problem_value(template, name) != NULL ||
+                names_have(loader->grids.items, name);
+    for (size_t i = 0; i < template->buffer_count && !used; i++)
+        used = strcmp(template->buffers[i].name, name) == 0;
+    for (size_t i = 0; i < template->figure_count && !used; i++)
+        used = strcmp(template->figures[i].name, name) == 0;
+    if (used)
+        loader_fail(loader, line, "name '%s' is given twice", name);
+}
+
+void loader_check_name(struct loader *loader, const char *name, int line)
+{
+    loader_check_letters(loader, name, line);
+    loader_check_unused(loader, name, line);
+}
+
+void loader_collect_names(struct loader *loader)
+{
+    struct template *template = loader->template;
+    struct names constraint = {0};
+    for (size_t i = 0; i < template->parameter_count; i++)
+        names_add(&loader->base, template->parameters[i].name);
+    for (size_t i = 0; i < template->problem_count; i++)
+        names_add(&loader->base, template->problem[i].name);
+    names_add_all(&loader->base, gpu_binding_names());
+    for (size_t i = 0; i < template->buffer_count; i++)
+        names_add(&loader->buffers, template->buffers[i].name);
+    names_add(&loader->buffers, "reference");
+    if (template->verifier_count > 0)
+        names_add(&loader->buffers, "wrong");
+    names_add_all(&loader->grids, loader->base.items);
+    names_add_all(&constraint, loader->base.items);
+    names_add_all(&constraint, template_stat_names());
+    template->constraint_names = constraint.items;
+    for (size_t i = 0; i < 2 * template->launch_count; i++) {
+        const struct launch *launch = &template->launches[i / 2];
+        char **made = ARRAY_APPEND(loader->made, loader->made_count);
+        *made = alloc_format("%s_%s", launch->name, i % 2 == 0 ? "grid" : "block");
+        loader_check_unused(loader, *made, launch->line);
+        names_add(&loader->grids, *made);
+    }
+}
+
+void loader_release(struct loader *loader)
+{
+    text_split_release(loader->made, loader->made_count);
+    free(loader->base.items);
+    free(loader->buffers.items);
+    free(loader->grids.items);
+}
+
+/* --- expressions --- */
+
+struct expression *loader_expression(struct loader *loader, const char *text, int line,
+                                     const struct names *known)
+{
+    struct expression *expression = NULL;
+    if (loader_failed(loader))
+        return NULL;
+    char *expanded = template_figures_expand(loader->template, text);
+    int status = expression_new_expanded(&expression, text, expanded, loader->template->path, line,
+                                         &loader->error);
+    if (status == 0 && expression_check_names(expression, known->items, &loader->error) != 0) {
+        expression_free(expression);
+        expression = NULL;
+    }
+    free(expanded);
+    return expression;
+}
+
+/* A figure may name those before it. */
+void loader_read_figures(struct loader *loader)
+{
+    struct template *template = loader->template;
+    struct names known = {0}; /* whatever some launch may name */
+    names_add_all(&known, loader->grids.items);
+    names_add_all(&known, launch_stat_names());
+    for (size_t i = 0; i < template->ini.count && !loader_failed(loader); i++) {
+        const struct ini_entry *entry = &template->ini.entries[i];
+        if (entry->key == NULL || strcmp(entry->section, "figures") != 0)
+            continue;
+        loader_check_name(loader, entry->key, entry->line);
+        struct expression *expression =
+            loader_expression(loader, entry->value, entry->line, &known);
+        if (expression != NULL)
+            *ARRAY_APPEND(template->figures, template->figure_count) =
+                (struct template_figure){entry->key, expression};
+    }
+    free(known.items);
+    for (size_t i = 0; i < template->figure_count; i++) { /* for suggestions */
+        names_add(&loader->base, template->figures[i].name);
+        names_add(&loader->grids, template->figures[i].name);
+    }
 }

@@ -1,53 +1,341 @@
 #include "template/problem_check.h"
 
-#include "template/argument_types.h"
+#include "base/alloc.h"
+#include "base/read_file.h"
+#include "base/suggestion.h"
 #include "template/dependencies.h"
 #include "template/fill.h"
 #include "template/launch_plan.h"
+#include "template/source_lexer.h"
+#include "template/source_signature.h"
+#include "template/value_list.h"
 
+#include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* What a buffer holds, as far as the problem decides it. */
-struct contents {
-    enum element_type type;
-    int64_t length;
+/* --- macros: parameters that cannot change anything --- */
+
+/* The words of texts, outside comments and strings. */
+struct words {
+    char **items;
+    size_t count;
 };
 
-static int check_file(const struct template *template, const struct fill *fill,
-                      const struct contents *contents, struct error *error)
+static void add_words(struct words *words, const char *text)
 {
-    struct error inner;
-    if (fill_check_file(fill, contents->type, (uint64_t)contents->length, &inner) == 0)
-        return 0;
-    return error_set_at(error, ERROR_CONFIG, template->path, fill->line, "'%s': %.1000s",
-                        fill->path, inner.message);
+    struct source_lexer lexer;
+    enum token_kind kind;
+    source_lexer_init(&lexer, text);
+    while ((kind = source_lexer_next(&lexer)) != TOKEN_END)
+        if (kind == TOKEN_NAME)
+            *ARRAY_APPEND(words->items, words->count) = alloc_string(lexer.token);
+    source_lexer_release(&lexer);
 }
 
-static int check_helper(const struct template *template, const struct launch *helper,
-                        const struct scope *scope, struct error *error)
+static bool has_word(const struct words *words, const char *word)
 {
-    struct launch_plan launch_plan;
-    int status = launch_plan_helper(&launch_plan, template, helper, scope, error);
-    if (status == 0)
-        launch_plan_release(&launch_plan);
+    for (size_t i = 0; i < words->count; i++)
+        if (strcmp(words->items[i], word) == 0)
+            return true;
+    return false;
+}
+
+/* Of the source, its headers, the compiler options and the C++ names of entries. */
+static struct words words_of_source(const struct template *template)
+{
+    const struct source *source = &template->source;
+    struct words words = {0};
+    add_words(&words, source->text);
+    for (size_t i = 0; i < source->followed_count; i++) {
+        char *text;
+        if (read_file(source->headers[i], &text, NULL, NULL) == 0) {
+            add_words(&words, text);
+            free(text);
+        }
+    }
+    for (size_t i = 0; i < template->option_count; i++)
+        add_words(&words, template->options[i].text);
+    for (size_t i = 0; i < template->name_expression_count; i++)
+        add_words(&words, template->name_expressions[i]);
+    return words;
+}
+
+static int refuse_macro(const struct template *template, const struct parameter *parameter,
+                        const char *macro, const struct words *words, struct error *error)
+{
+    struct names capitals = {0};
+    for (size_t i = 0; i < words->count; i++)
+        if (isupper((unsigned char)words->items[i][0]))
+            names_add(&capitals, words->items[i]);
+    const char *nearest = capitals.items != NULL ? suggestion_nearest(macro, capitals.items) : NULL;
+    char *advice = nearest != NULL ? alloc_format("did you mean '%s'?", nearest)
+                   : parameter->words != NULL
+                       ? alloc_string("name it there or in an expression")
+                       : alloc_string("name it there, or make it a launch parameter");
+    int status = error_set_at(error, ERROR_CONFIG, template->path, parameter->line,
+                              "'%s' changes nothing: the source and its headers do not name the "
+                              "macro '%s'; %s",
+                              parameter->name, macro, advice);
+    free(advice);
+    free(capitals.items);
     return status;
 }
 
-static int check_fill(const struct template *template, const struct fill *fill,
-                      const struct contents *contents, const struct scope *scope,
-                      struct error *error)
+/* `used` are the words of the template's own values: a word may choose a launch or a type there. */
+static int check_macros(const struct template *template, const struct parameter *parameters,
+                        size_t count, const struct words *words, const struct words *used,
+                        struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < count && status == 0; i++) {
+        const struct parameter *parameter = &parameters[i];
+        if (!parameter->compiled || parameter->renamed)
+            continue;
+        char *macro = alloc_string(parameter->name);
+        for (char *c = macro; *c != '\0'; c++)
+            *c = (char)toupper((unsigned char)*c);
+        if (!has_word(words, macro) &&
+            !(parameter->words != NULL && has_word(used, parameter->name)))
+            status = refuse_macro(template, parameter, macro, words, error);
+        free(macro);
+    }
+    return status;
+}
+
+int macro_check(const struct template *template, struct error *error)
+{
+    struct words words = words_of_source(template);
+    struct words used = {0};
+    for (size_t i = 0; i < template->ini.count; i++)
+        add_words(&used, template->ini.entries[i].value);
+    int status = check_macros(template, template->parameters, template->parameter_count, &words,
+                              &used, error);
+    if (status == 0)
+        status = check_macros(template, template->problem, template->problem_count, &words, &used,
+                              error);
+    for (size_t i = 0; i < template->definition_count && status == 0; i++)
+        if (!has_word(&words, template->definitions[i].macro))
+            status =
+                error_set_at(error, ERROR_CONFIG, template->path, template->definitions[i].line,
+                             "define '%s' changes nothing: the source and its headers do not "
+                             "name that macro",
+                             template->definitions[i].macro);
+    text_split_release(words.items, words.count);
+    text_split_release(used.items, used.count);
+    return status;
+}
+
+/* --- types of arguments --- */
+
+/* What an argument is, as far as it is known. */
+struct given {
+    bool known;
+    enum element_type type; /* of the scalar, or of the buffer's elements */
+    const char *buffer;     /* NULL: a scalar */
+    enum argument_kind kind;
+};
+
+/* The launch or helper whose arguments are checked. */
+struct checked {
+    const struct template *template;
+    const struct scope *scope;
+    const struct launch *launch;
+    const struct expectation *expectation; /* NULL: a launch */
+    const char *symbol;                    /* of what was compiled; NULL: not known */
+};
+
+static size_t find_buffer(const struct template *template, const char *name)
+{
+    size_t index = 0;
+    while (index < template->buffer_count && strcmp(template->buffers[index].name, name) != 0)
+        index++;
+    return index;
+}
+
+static struct given describe(const struct checked *checked, const struct argument *argument)
+{
+    const struct template *template = checked->template;
+    struct given given = {.known = true, .type = argument->type, .kind = argument->kind};
+    if (!argument_has_buffer(argument))
+        return given;
+    const char *text = expression_text(argument->expression);
+    given.buffer = text;
+    size_t index = find_buffer(template, text);
+    if (checked->expectation != NULL && strcmp(text, "reference") == 0)
+        given.known = template_expected_type(template, checked->expectation, checked->scope,
+                                             &given.type, NULL) == 0;
+    else if (checked->launch->counts && strcmp(text, "wrong") == 0)
+        given.type = ELEMENT_UINT64;
+    else
+        given.known = index < template->buffer_count &&
+                      template_element_type(template->buffers[index].type, checked->scope,
+                                            &given.type, NULL) == 0;
+    return given;
+}
+
+/* Bytes may hold anything, and an int * may read packed bytes. */
+static bool may_point_to(enum element_type declared, enum element_type given)
+{
+    bool same_kind = element_is_floating(declared) == element_is_floating(given);
+    size_t least = element_bytes(declared) < element_bytes(given) ? element_bytes(declared)
+                                                                  : element_bytes(given);
+    if (same_kind && element_is_floating(declared))
+        return declared == given;
+    if (same_kind)
+        return least < 4 || element_bytes(declared) == element_bytes(given);
+    return least < 4;
+}
+
+/* 16-bit floats may travel as their bits. */
+static bool may_take(enum element_type declared, enum element_type given)
+{
+    bool bits =
+        element_bytes(declared) == 2 && element_is_floating(declared) != element_is_floating(given);
+    if (element_bytes(declared) != element_bytes(given))
+        return false;
+    return bits || (element_is_floating(declared) == element_is_floating(given) &&
+                    (declared == given || !element_is_floating(given)));
+}
+
+static bool fits(const struct source_parameter *declared, const struct given *given)
+{
+    bool address = element_bytes(given->type) == 8 && !element_is_floating(given->type);
+    if (given->kind == ARGUMENT_TENSOR_MAP)
+        return !declared->pointer && !declared->known;
+    if (given->kind == ARGUMENT_POINTERS) /* float *const *, or uint64_t * */
+        return !declared->known ||
+               (element_bytes(declared->type) == 8 && !element_is_floating(declared->type));
+    if (given->buffer == NULL && declared->pointer)
+        return address; /* uint64 0, a null pointer */
+    if (given->kind == ARGUMENT_TEXTURE && declared->pointer)
+        return false;
+    if (!declared->known || !given->known)
+        return true;
+    if (given->buffer == NULL)
+        return may_take(declared->type, given->type);
+    if (!declared->pointer)
+        return element_bytes(declared->type) == 8 && !element_is_floating(declared->type);
+    return may_point_to(declared->type, given->type);
+}
+
+static int refuse_argument(const struct checked *checked, size_t index,
+                           const struct source_parameter *declared, const struct given *given,
+                           struct error *error)
+{
+    const struct launch *launch = checked->launch;
+    const struct argument *argument = &launch->arguments[index];
+    const char *path = checked->template->path;
+    const char *of[3] = {"", "", ""}; /* what a type parameter is */
+    if (declared->type_parameter >= 0 && declared->known) {
+        of[0] = " (";
+        of[1] = element_name(declared->type);
+        of[2] = ")";
+    }
+    if (given->buffer != NULL && given->known && given->kind == ARGUMENT_BUFFER)
+        return error_set_at(
+            error, ERROR_CONFIG, path, launch->lines.arguments,
+            "parameter %zu of kernel '%s' is '%s'%s%s%s, but buffer '%s' has elements of "
+            "type %s",
+            index + 1, launch->entry, declared->text, of[0], of[1], of[2], given->buffer,
+            element_name(given->type));
+    char *text = argument_text(argument);
+    int status =
+        error_set_at(error, ERROR_CONFIG, path, launch->lines.arguments,
+                     "parameter %zu of kernel '%s' is '%s'%s%s%s, but the argument is '%s'",
+                     index + 1, launch->entry, declared->text, of[0], of[1], of[2], text);
+    free(text);
+    return status;
+}
+
+static int check_arguments(const struct checked *checked, struct error *error)
+{
+    const struct launch *launch = checked->launch;
+    const struct source_signature *signature = &launch->signature;
+    int status = 0;
+    for (size_t i = 0; i < signature->count && i < launch->argument_count && status == 0; i++) {
+        struct given given = describe(checked, &launch->arguments[i]);
+        struct source_parameter declared = signature->parameters[i];
+        if (checked->symbol != NULL)
+            declared = source_parameter_in(&declared, checked->symbol);
+        if (given.kind != ARGUMENT_STRUCT && !fits(&declared, &given))
+            status = refuse_argument(checked, i, &declared, &given, error);
+    }
+    return status;
+}
+
+static int check_argument_types(const struct template *template, const struct scope *scope,
+                                struct error *error)
+{
+    struct checked checked = {.template = template, .scope = scope};
+    int status = 0;
+    for (size_t i = 0; i < template->launch_count && status == 0; i++) {
+        checked.launch = &template->launches[i];
+        status = check_arguments(&checked, error);
+    }
+    struct helper helper;
+    for (size_t i = 0; status == 0 && template_helper(template, i, &helper); i++) {
+        checked.expectation = helper.expectation;
+        checked.launch = helper.launch;
+        status = check_arguments(&checked, error);
+    }
+    return status;
+}
+
+int argument_types_check_launch(const struct template *template, const struct launch *launch,
+                                const char *symbol, const struct scope *scope, struct error *error)
+{
+    struct checked checked = {
+        .template = template, .scope = scope, .launch = launch, .symbol = symbol};
+    struct helper helper;
+    for (size_t i = 0; template_helper(template, i, &helper); i++)
+        if (helper.launch == launch)
+            checked.expectation = helper.expectation;
+    return check_arguments(&checked, error);
+}
+
+/* --- what a problem decides --- */
+
+/* After the first failure, everything here does nothing. */
+struct checking {
+    const struct template *template;
+    const struct scope *scope;
+    struct error *error;
+    int status;
+};
+
+static void check_helper(struct checking *checking, const struct launch *helper)
+{
+    struct launch_plan launch_plan;
+    if (checking->status != 0)
+        return;
+    checking->status = launch_plan_helper(&launch_plan, checking->template, helper, checking->scope,
+                                          checking->error);
+    if (checking->status == 0)
+        launch_plan_release(&launch_plan);
+}
+
+/* Of a buffer of so many elements. */
+static void check_fill(struct checking *checking, const struct fill *fill, enum element_type type,
+                       uint64_t length)
 {
     struct fill_numbers numbers;
     struct fill_border border;
-    int status = 0;
-    if (fill->kind == FILL_FILE)
-        status = check_file(template, fill, contents, error);
-    else if (fill->kind == FILL_KERNEL)
-        status = check_helper(template, fill->kernel, scope, error);
+    struct error inner;
+    if (checking->status != 0)
+        return;
+    if (fill->kind == FILL_KERNEL)
+        check_helper(checking, fill->kernel);
+    else if (fill->kind == FILL_FILE && fill_check_file(fill, type, length, &inner) != 0)
+        checking->status = error_set_at(checking->error, ERROR_CONFIG, checking->template->path,
+                                        fill->line, "'%s': %.1000s", fill->path, inner.message);
     else if (fill_has_numbers(fill))
-        status = fill_read_numbers(fill, contents->type, FILL_USUAL_DATA, scope, &numbers, error);
-    return status != 0 ? status
-                       : fill_read_border(fill, scope, (uint64_t)contents->length, &border, error);
+        checking->status = fill_read_numbers(fill, type, FILL_USUAL_DATA, checking->scope, &numbers,
+                                             checking->error);
+    if (checking->status == 0)
+        checking->status =
+            fill_read_border(fill, checking->scope, length, &border, checking->error);
 }
 
 /* Whether a length of 0 follows from a value of 0, as at the edges of a sweep: then it is meant. */
@@ -61,70 +349,47 @@ static bool zero_is_meant(const struct expression *length, const struct scope *s
     return false;
 }
 
-static int read_contents(const struct buffer *buffer, const struct scope *scope,
-                         struct contents *contents, struct error *error)
+/* Also sets the element type. */
+static int64_t check_length(struct checking *checking, const struct buffer *buffer,
+                            enum element_type *type)
 {
-    int status = template_element_type(buffer->type, scope, &contents->type, error);
-    if (status == 0)
-        status = expression_integer(buffer->length, scope, &contents->length, error);
-    if (status != 0 || contents->length > 0 ||
-        (contents->length == 0 && zero_is_meant(buffer->length, scope)))
-        return status;
-    return expression_refuse(buffer->length, scope,
-                             contents->length < 0 ? "the length is negative" : "the length is 0",
-                             error);
+    const struct scope *scope = checking->scope;
+    int64_t length = 1;
+    *type = ELEMENT_FLOAT;
+    if (checking->status == 0)
+        checking->status = template_element_type(buffer->type, scope, type, checking->error);
+    if (checking->status == 0)
+        checking->status = expression_integer(buffer->length, scope, &length, checking->error);
+    if (checking->status == 0 &&
+        (length < 0 || (length == 0 && !zero_is_meant(buffer->length, scope))))
+        checking->status = expression_refuse(
+            buffer->length, scope, length < 0 ? "the length is negative" : "the length is 0",
+            checking->error);
+    return length;
 }
 
-static int check_buffer(const struct template *template, const struct buffer *buffer,
-                        const struct scope *scope, struct error *error)
+static void check_tolerance(struct checking *checking, const struct expression *tolerance)
 {
-    struct contents contents;
-    if (buffer->access == ACCESS_SCRATCH) /* may depend on the variant */
-        return 0;
-    int status = read_contents(buffer, scope, &contents, error);
-    return status != 0 ? status : check_fill(template, &buffer->fill, &contents, scope, error);
+    double value = 0;
+    if (checking->status != 0 || tolerance == NULL)
+        return;
+    checking->status = expression_real(tolerance, checking->scope, &value, checking->error);
+    if (checking->status == 0 && !(isfinite(value) && value >= 0))
+        checking->status =
+            expression_refuse(tolerance, checking->scope,
+                              "a tolerance must be a finite number from 0 on", checking->error);
 }
 
-static int check_tolerance(const struct expression *tolerance, const struct scope *scope,
-                           struct error *error)
+/* A constant or a file. */
+static void check_expected(struct checking *checking, const struct expectation *expectation)
 {
-    double value;
-    int status = expression_real(tolerance, scope, &value, error);
-    if (status == 0 && !(isfinite(value) && value >= 0))
-        status = expression_refuse(tolerance, scope,
-                                   "a tolerance must be a finite number from 0 on", error);
-    return status;
-}
-
-static int check_expected_fill(const struct template *template,
-                               const struct expectation *expectation, const struct scope *scope,
-                               struct error *error)
-{
-    const struct buffer *buffer = &template->buffers[expectation->buffer];
-    struct contents contents;
-    int status = read_contents(buffer, scope, &contents, error);
-    if (status == 0)
-        status = template_expected_type(template, expectation, scope, &contents.type, error);
-    return status != 0 ? status : check_fill(template, &expectation->fill, &contents, scope, error);
-}
-
-static int check_tolerances(const struct expectation *expectation, const struct scope *scope,
-                            struct error *error)
-{
-    int status = 0;
-    if (expectation->absolute != NULL)
-        status = check_tolerance(expectation->absolute, scope, error);
-    if (status == 0 && expectation->relative != NULL)
-        status = check_tolerance(expectation->relative, scope, error);
-    return status;
-}
-
-static int check_expectation(const struct template *template, const struct expectation *expectation,
-                             const struct scope *scope, struct error *error)
-{
-    return expectation->kind == EXPECT_REFERENCE
-               ? check_helper(template, &expectation->reference, scope, error)
-               : check_expected_fill(template, expectation, scope, error);
+    const struct template *template = checking->template;
+    enum element_type type;
+    int64_t length = check_length(checking, &template->buffers[expectation->buffer], &type);
+    if (checking->status == 0)
+        checking->status =
+            template_expected_type(template, expectation, checking->scope, &type, checking->error);
+    check_fill(checking, &expectation->fill, type, (uint64_t)length);
 }
 
 /* Checks what depends on a parameter, or with `dependent` false what does not. Each part is of one
@@ -132,22 +397,33 @@ static int check_expectation(const struct template *template, const struct expec
 static int check_all(const struct template *template, const struct scope *scope, bool dependent,
                      struct error *error)
 {
-    int status = 0;
-    for (size_t i = 0; i < template->buffer_count && status == 0; i++)
-        if (buffer_is_dependent(template, i) == dependent)
-            status = template_in_buffer(
-                template, i, check_buffer(template, &template->buffers[i], scope, error), error);
-    for (size_t i = 0; i < template->expectation_count && status == 0; i++) {
-        const struct expectation *expectation = &template->expectations[i];
-        if (tolerance_is_dependent(template, expectation) == dependent)
-            status = check_tolerances(expectation, scope, error);
-        if (status == 0 && expectation_is_dependent(template, i) == dependent)
-            status = check_expectation(template, expectation, scope, error);
+    struct checking checking = {template, scope, error, 0};
+    for (size_t i = 0; i < template->buffer_count && checking.status == 0; i++) {
+        const struct buffer *buffer = &template->buffers[i];
+        enum element_type type;
+        if (buffer->access == ACCESS_SCRATCH || buffer_is_dependent(template, i) != dependent)
+            continue; /* scratch may depend on the variant */
+        int64_t length = check_length(&checking, buffer, &type);
+        check_fill(&checking, &buffer->fill, type, (uint64_t)length);
+        (void)template_in_buffer(template, i, checking.status, error);
     }
-    for (size_t i = 0; i < template->verifier_count && status == 0; i++)
+    for (size_t i = 0; i < template->expectation_count; i++) {
+        const struct expectation *expectation = &template->expectations[i];
+        if (tolerance_is_dependent(template, expectation) == dependent) {
+            check_tolerance(&checking, expectation->absolute);
+            check_tolerance(&checking, expectation->relative);
+        }
+        if (expectation_is_dependent(template, i) != dependent)
+            continue;
+        if (expectation->kind == EXPECT_REFERENCE)
+            check_helper(&checking, &expectation->reference);
+        else
+            check_expected(&checking, expectation);
+    }
+    for (size_t i = 0; i < template->verifier_count; i++)
         if (verifier_is_dependent(template, i) == dependent)
-            status = check_helper(template, &template->verifiers[i].launch, scope, error);
-    return status;
+            check_helper(&checking, &template->verifiers[i].launch);
+    return checking.status;
 }
 
 int problem_check(const struct template *template, const struct bindings *fixed,
@@ -155,7 +431,7 @@ int problem_check(const struct template *template, const struct bindings *fixed,
 {
     const struct scope scope = {fixed, NULL};
     int status = check_all(template, &scope, false, error);
-    return status != 0 ? status : argument_types_check(template, &scope, error);
+    return status != 0 ? status : check_argument_types(template, &scope, error);
 }
 
 int problem_check_variant(const struct template *template, const struct scope *scope,

@@ -3,25 +3,23 @@
 #include "base/alloc.h"
 #include "base/path.h"
 #include "base/read_file.h"
-#include "template/source_file.h"
-#include "template/source_hashes.h"
+#include "template/compiler_option.h"
 #include "template/source_lexer.h"
-#include "template/source_macros.h"
-#include "template/standard_header.h"
 
 #include <fnmatch.h>
 #include <fts.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-/* An #include or __has_include of a macro. */
-struct computed_include {
-    char *path; /* the file that it is in */
-    int line;
-    bool tests_only;
-    struct macro_tokens tokens;
+/* The hashes while they are computed. */
+struct hashes {
+    struct hash *text;          /* of every byte */
+    struct hash *tokens;        /* of the tokens */
+    struct hash *spaced_tokens; /* of the tokens and of where there is white space between them */
+    bool stringifies;           /* a macro turns its argument into text, with its white space */
 };
 
 /* What one source_load() collects. */
@@ -29,10 +27,10 @@ struct loading {
     struct source *source;
     char **names; /* by which its headers were found first */
     size_t name_count;
-    struct source_hashes hashes;
-    struct source_macros macros;
-    struct computed_include *computed;
-    size_t computed_count;
+    struct hashes hashes;
+    char *macro; /* whose #include was found first; its place */
+    char *macro_path;
+    int macro_line;
     bool shadowing; /* reads headers that only the toolkit's may include */
 };
 
@@ -49,7 +47,58 @@ struct scan {
     bool all_folders;                               /* the last name was one that ends with _next */
 };
 
+/* --- hashing --- */
+
+/*
+ * Adds the lexer's token; the one before it was of the kind `last`. White space counts behind the name
+ * that a #define defines, and between a name and a literal. Everything else about it is in the tokens,
+ * unless a macro makes text of its argument.
+ */
+static void hash_token(struct hashes *hashes, const struct source_lexer *lexer,
+                       enum token_kind kind, enum token_kind last, bool space_counts)
+{
+    bool literal =
+        (kind == TOKEN_TEXT && last == TOKEN_NAME) || (kind == TOKEN_NAME && last == TOKEN_TEXT);
+    const char tag = (char)kind;
+    const char *spaced = lexer->spaced ? "1" : "0";
+    struct hash *both[] = {hashes->tokens, hashes->spaced_tokens};
+    for (size_t i = 0; i < 2; i++) {
+        hash_add(both[i], &tag, 1);
+        hash_add(both[i], i == 1 || space_counts || literal ? spaced : "-", 1);
+        hash_add_text(both[i], lexer->token);
+    }
+}
+
+/* Adds what an #include was found to mean. */
+static void hash_meaning(struct hashes *hashes, const char *text)
+{
+    hash_add_text(hashes->text, text);
+    hash_add_text(hashes->tokens, text);
+    hash_add_text(hashes->spaced_tokens, text);
+}
+
 /* --- finding --- */
+
+/* The path of FOLDER/NAME if that is a file, otherwise NULL; free it. Links to folders are followed; one to
+ * the file is not, because the compiler looks for what the file includes beside the link. Pipes and devices
+ * count as files here, so that reading one fails: the compiler would wait for a pipe. */
+static char *find_file(const char *folder, const char *name)
+{
+    struct stat information;
+    char *joined = name[0] == '/' ? alloc_string(name) : alloc_format("%s/%s", folder, name);
+    char *path = NULL;
+    if (stat(joined, &information) == 0 && !S_ISDIR(information.st_mode)) {
+        char *own = path_folder(joined);
+        char *real = realpath(own, NULL);
+        const char *file = strrchr(joined, '/') + 1;
+        if (real != NULL)
+            path = alloc_format("%s/%s", strcmp(real, "/") == 0 ? "" : real, file);
+        free(real);
+        free(own);
+    }
+    free(joined);
+    return path;
+}
 
 /* The file's number: 0 for the source, 1 for its first header; one more than the last if it is new. */
 static size_t number_of(const struct source *source, const char *path)
@@ -80,7 +129,7 @@ static void hash_choice(struct loading *loading, const char *name, long number, 
     if (number == first && !all_folders)
         return;
     char *choice = alloc_format("%s\n%ld", name, number);
-    source_hashes_add_choice(&loading->hashes, choice);
+    hash_meaning(&loading->hashes, choice);
     free(choice);
 }
 
@@ -136,7 +185,7 @@ static void note_ways(struct source *source, const char *path)
 /* The path of FOLDER/NAME if that is a file, otherwise NULL. */
 static char *look_for(struct source *source, const char *folder, const char *name)
 {
-    char *path = source_find_file(folder, name);
+    char *path = find_file(folder, name);
     if (path != NULL && name[0] == '/')
         note_way(source, SOURCE_WAY_NAME, name, NULL);
     char *joined = name[0] == '/' ? alloc_string(name) : alloc_format("%s/%s", folder, name);
@@ -159,7 +208,7 @@ static bool add_header(struct loading *loading, const char *name, char *path, bo
         return true;
     }
     /* the name, not the path: the checkout may move */
-    source_hashes_add_choice(&loading->hashes, name);
+    hash_meaning(&loading->hashes, name);
     *ARRAY_APPEND(source->headers, source->header_count) = path;
     *ARRAY_APPEND(loading->names, loading->name_count) = alloc_string(name);
     return true;
@@ -210,77 +259,46 @@ static bool token_is(const struct scan *scan, const char *text)
     return strcmp(scan->lexer.token, text) == 0;
 }
 
-static struct computed_include *add_computed(struct scan *scan, bool tests_only)
+/* An #include or __has_include of a macro: which file it reads is not determined. */
+static void note_macro(struct scan *scan)
 {
     struct loading *loading = scan->loading;
-    struct computed_include *include = ARRAY_APPEND(loading->computed, loading->computed_count);
-    include->path = alloc_string(scan->path);
-    include->line = scan->lexer.line;
-    include->tests_only = tests_only;
     loading->hashes.stringifies = true; /* white space is part of a name */
-    return include;
-}
-
-/* Takes a macro that __has_include is of. A parameter's text is found where the macro is used. */
-static void follow_test(struct scan *scan, enum token_kind kind)
-{
-    const char *token = scan->lexer.token;
-    if (kind == TOKEN_NAME && scan->test == TEST_OPEN && !scan->function_like)
-        macro_tokens_add(&add_computed(scan, true)->tokens, token, true, false);
-    if (kind == TOKEN_NAME && strncmp(token, "__has_include", strlen("__has_include")) == 0)
-        scan->test = TEST_NAMED;
-    else
-        scan->test = scan->test == TEST_NAMED && token_is(scan, "(") ? TEST_OPEN : TEST_NONE;
+    if (loading->macro != NULL || loading->shadowing)
+        return;
+    loading->macro = alloc_string(scan->lexer.token);
+    loading->macro_path = alloc_string(scan->path);
+    loading->macro_line = scan->lexer.line;
 }
 
 static enum token_kind next_token(struct scan *scan, bool space_counts)
 {
     enum token_kind kind = source_lexer_next(&scan->lexer);
+    struct loading *loading = scan->loading;
     const char *token = scan->lexer.token;
-    source_hashes_add_token(&scan->loading->hashes, &scan->lexer, kind, scan->last, space_counts);
+    hash_token(&loading->hashes, &scan->lexer, kind, scan->last, space_counts);
     if (kind == TOKEN_HEADER)
-        take_header(scan->loading, scan->path, token, scan->tests_only, scan->all_folders);
+        take_header(loading, scan->path, token, scan->tests_only, scan->all_folders);
+    if (kind == TOKEN_NAME && scan->test == TEST_OPEN && !scan->function_like)
+        note_macro(scan); /* otherwise it may be a parameter */
     if (kind == TOKEN_NAME) {
         if (scan->directive)
-            directive_names_add(&scan->loading->source->directive_names, token);
+            *ARRAY_APPEND(loading->source->directive_names, loading->source->directive_name_count) =
+                alloc_string(token);
         scan->tests_only = strncmp(token, "include", strlen("include")) != 0;
         scan->all_folders = strlen(token) > 5 && strcmp(token + strlen(token) - 5, "_next") == 0;
     }
-    follow_test(scan, kind);
+    if (kind == TOKEN_NAME && strncmp(token, "__has_include", strlen("__has_include")) == 0)
+        scan->test = TEST_NAMED;
+    else
+        scan->test = scan->test == TEST_NAMED && token_is(scan, "(") ? TEST_OPEN : TEST_NONE;
     if (scan->directive && kind == TOKEN_PUNCTUATION &&
         (token_is(scan, "#") || token_is(scan, "%:")))
-        scan->loading->hashes.stringifies = true;
+        loading->hashes.stringifies = true;
     scan->directive = kind == TOKEN_DIRECTIVE || (scan->directive && kind != TOKEN_DIRECTIVE_END);
+    scan->function_like = scan->function_like && scan->directive;
     scan->last = kind;
     return kind;
-}
-
-/* The tokens from the present one to the end of the line. */
-static void take_line(struct scan *scan, enum token_kind kind, struct macro_tokens *tokens)
-{
-    for (; kind != TOKEN_DIRECTIVE_END; kind = next_token(scan, false))
-        macro_tokens_add(tokens, scan->lexer.token, kind == TOKEN_NAME, scan->lexer.spaced);
-}
-
-static void take_definition(struct scan *scan)
-{
-    struct loading *loading = scan->loading;
-    if (next_token(scan, false) != TOKEN_NAME)
-        return;
-    struct source_macro *macro = ARRAY_APPEND(loading->macros.items, loading->macros.count);
-    macro->name = alloc_string(scan->lexer.token);
-    enum token_kind kind = next_token(scan, true);
-    macro->function_like = token_is(scan, "(") && !scan->lexer.spaced;
-    scan->function_like = macro->function_like;
-    take_line(scan, kind, &macro->body);
-    scan->function_like = false;
-}
-
-static void take_include(struct scan *scan)
-{
-    enum token_kind kind = next_token(scan, false);
-    if (kind != TOKEN_HEADER && kind != TOKEN_DIRECTIVE_END)
-        take_line(scan, kind, &add_computed(scan, false)->tokens);
 }
 
 /*
@@ -295,10 +313,16 @@ static void scan_text(struct loading *loading, const char *path, const char *tex
     while ((kind = next_token(&scan, false)) != TOKEN_END) {
         if (kind != TOKEN_DIRECTIVE || next_token(&scan, false) != TOKEN_NAME)
             continue;
-        if (token_is(&scan, "define"))
-            take_definition(&scan);
-        else if (token_is(&scan, "include") || token_is(&scan, "include_next"))
-            take_include(&scan);
+        if (token_is(&scan, "define")) {
+            if (next_token(&scan, false) == TOKEN_NAME) {
+                (void)next_token(&scan, true);
+                scan.function_like = token_is(&scan, "(") && !scan.lexer.spaced;
+            }
+        } else if (token_is(&scan, "include") || token_is(&scan, "include_next")) {
+            kind = next_token(&scan, false);
+            if (kind != TOKEN_HEADER && kind != TOKEN_DIRECTIVE_END)
+                note_macro(&scan);
+        }
     }
     source_lexer_release(&scan.lexer);
 }
@@ -323,7 +347,7 @@ static int load_file(struct loading *loading, const char *path, const char **tex
         return error_set(error, ERROR_CONFIG,
                          "'%s' contains a zero byte; it must be a CUDA C++ source in plain text",
                          path);
-    source_hashes_add_text(&loading->hashes, read);
+    hash_add_text(loading->hashes.text, read);
     scan_text(loading, path, read);
     return 0;
 }
@@ -344,59 +368,21 @@ static int load_headers(struct loading *loading, size_t *loaded, struct error *e
     return status;
 }
 
-/* Once each, with the first place. */
-static void add_computed_name(struct source *source, const struct computed_include *include,
-                              const struct met_macro *macro)
-{
-    for (size_t i = 0; i < source->computed_count; i++)
-        if (strcmp(source->computed[i].name, macro->name) == 0) {
-            source->computed[i].defined = source->computed[i].defined || macro->defined;
-            return;
-        }
-    *ARRAY_APPEND(source->computed, source->computed_count) =
-        (struct computed_name){.name = alloc_string(macro->name),
-                               .defined = macro->defined,
-                               .path = alloc_string(include->path),
-                               .line = include->line};
-}
-
-/* Appends the headers that an #include of a macro can mean, as far as the macros are known. */
-static bool find_computed(struct loading *loading, const struct computed_include *include)
-{
-    struct header_names names;
-    struct met_macros met = {0};
-    bool known = source_macros_headers(&loading->macros, &include->tokens, &names, &met);
-    for (size_t i = 0; i < met.count; i++)
-        add_computed_name(loading->source, include, &met.items[i]);
-    met_macros_release(&met);
-    for (size_t i = 0; i < names.count; i++)
-        take_header(loading, include->path, names.items[i], include->tests_only, true);
-    header_names_release(&names);
-    return known;
-}
-
-/* Loads everything that is included. A header can define what another #include means. */
-static int load_all(struct loading *loading, bool all_must_be_known, struct error *error)
+/* Loads everything that is included. */
+static int load_all(struct loading *loading, bool macros_allowed, struct error *error)
 {
     struct source *source = loading->source;
     size_t loaded = 0;
     int status = load_file(loading, source->path, &source->text, error);
-    do {
-        if (status == 0)
-            status = load_headers(loading, &loaded, error);
-        for (size_t i = 0; i < loading->computed_count && status == 0; i++)
-            (void)find_computed(loading, &loading->computed[i]);
-    } while (status == 0 && loaded < source->header_count);
-    for (size_t i = 0; i < loading->computed_count && status == 0; i++) {
-        const struct computed_include *include = &loading->computed[i];
-        if (!find_computed(loading, include) && all_must_be_known)
-            status = error_set_at(
-                error, ERROR_CONFIG, include->path, include->line,
-                "cannot tell which file '%s %s' reads; write its name, or #define '%s' as "
-                "\"name\" or <name>",
-                include->tests_only ? "__has_include of" : "#include",
-                include->tokens.items[0].text, include->tokens.items[0].text);
-    }
+    if (status == 0)
+        status = load_headers(loading, &loaded, error);
+    if (status == 0 && loading->macro != NULL && !macros_allowed)
+        status =
+            error_set_at(error, ERROR_CONFIG, loading->macro_path, loading->macro_line,
+                         "cannot tell which file the #include of '%s' reads; write its name, or "
+                         "list the files that it can read as 'depends' in the template's "
+                         "[kernel]",
+                         loading->macro);
     return status;
 }
 
@@ -480,32 +466,48 @@ static int load_shadowing(struct loading *loading, struct error *error)
 {
     struct source *source = loading->source;
     size_t loaded = source->header_count;
-    int status = 0;
     source->followed_count = loaded;
     loading->shadowing = true;
     for (size_t i = 0; i < source->include_count && source->toolkit_count > 0; i++)
         add_shadowing(loading, source->include_folders[i]);
-    while (status == 0 && loaded < source->header_count) {
-        status = load_headers(loading, &loaded, error);
-        for (size_t i = 0; i < loading->computed_count && status == 0; i++)
-            (void)find_computed(loading, &loading->computed[i]);
-    }
-    return status;
+    return load_headers(loading, &loaded, error);
 }
 
-/* Finishes the hashes, and releases the rest. */
-static void loading_release(struct loading *loading)
+static int compare_texts(const void *left, const void *right)
 {
-    source_hashes_finish(&loading->hashes, loading->source->text_hash, loading->source->hash);
-    for (size_t i = 0; i < loading->name_count; i++)
-        free(loading->names[i]);
-    free(loading->names);
-    for (size_t i = 0; i < loading->computed_count; i++) {
-        free(loading->computed[i].path);
-        macro_tokens_release(&loading->computed[i].tokens);
-    }
-    free(loading->computed);
-    source_macros_release(&loading->macros);
+    const char *const *a = left;
+    const char *const *b = right;
+    return strcmp(*a, *b);
+}
+
+static void release_texts(char **texts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(texts[i]);
+    free(texts);
+}
+
+static void loading_finish(struct loading *loading)
+{
+    struct source *source = loading->source;
+    struct hashes *hashes = &loading->hashes;
+    char other[HASH_BYTES];
+    hash_finish(hashes->text, source->text_hash);
+    hash_finish(hashes->tokens, hashes->stringifies ? other : source->hash);
+    hash_finish(hashes->spaced_tokens, hashes->stringifies ? source->hash : other);
+    if (source->directive_name_count > 0)
+        qsort(source->directive_names, source->directive_name_count,
+              sizeof *source->directive_names, compare_texts);
+    release_texts(loading->names, loading->name_count);
+    free(loading->macro);
+    free(loading->macro_path);
+}
+
+bool source_has_directive_name(const struct source *source, const char *name)
+{
+    return source->directive_name_count > 0 &&
+           bsearch(&name, source->directive_names, source->directive_name_count,
+                   sizeof *source->directive_names, compare_texts) != NULL;
 }
 
 static int resolve_folders(struct source *source, const char *const *folders, size_t folder_count,
@@ -544,16 +546,27 @@ static int find_units(struct loading *loading, const char *const *paths, size_t 
     return 0;
 }
 
+/* "name" is a file of the user's, <name> may be the toolkit's. */
 static int find_depends(struct loading *loading, const struct source_files *files,
                         struct error *error)
 {
-    for (size_t i = 0; i < files->depend_count; i++)
-        if (!find_header(loading, loading->source->path, files->depends[i], true, false))
-            return error_set(error, ERROR_CONFIG,
-                             "cannot find '%s', which 'depends' names, beside '%s' or in an "
-                             "include folder",
-                             files->depends[i], loading->source->path);
-    return 0;
+    int status = 0;
+    for (size_t i = 0; i < files->depend_count && status == 0; i++) {
+        const char *text = files->depends[i];
+        size_t length = strlen(text);
+        bool angled = length > 2 && text[0] == '<' && text[length - 1] == '>';
+        char *name = alloc_string_n(text + angled, length - 2 * (size_t)angled);
+        bool found = find_header(loading, loading->source->path, name, !angled, false);
+        if (!found && angled)
+            add_toolkit_header(loading->source, name);
+        else if (!found)
+            status = error_set(error, ERROR_CONFIG,
+                               "cannot find '%s', which 'depends' names, beside '%s' or in an "
+                               "include folder; a header of the toolkit's is written <name>",
+                               name, loading->source->path);
+        free(name);
+    }
+    return status;
 }
 
 int source_load(struct source *source, const char *path, const char *const *folders,
@@ -567,7 +580,8 @@ int source_load(struct source *source, const char *path, const char *const *fold
 int source_load_files(struct source *source, const struct source_files *files, struct error *error)
 {
     *source = (struct source){0};
-    struct loading loading = {.source = source, .hashes = source_hashes_new()};
+    struct loading loading = {.source = source,
+                              .hashes = {hash_new(), hash_new(), hash_new(), false}};
     int status = 0;
     source->path = realpath(files->paths[0], NULL);
     if (source->path == NULL)
@@ -579,28 +593,13 @@ int source_load_files(struct source *source, const struct source_files *files, s
     if (status == 0)
         status = find_depends(&loading, files, error);
     if (status == 0)
-        status = load_all(&loading, files->depend_count == 0, error);
+        status = load_all(&loading, files->depend_count > 0, error);
     if (status == 0)
         status = load_shadowing(&loading, error);
-    directive_names_sort(&source->directive_names);
-    loading_release(&loading);
+    loading_finish(&loading);
     if (status != 0)
         source_release(source);
     return status;
-}
-
-const struct computed_name *source_unfollowed(const struct source *source, const char *macro,
-                                              const char *value)
-{
-    const struct computed_name *found = NULL;
-    for (size_t i = 0; i < source->computed_count; i++) {
-        const struct computed_name *name = &source->computed[i];
-        if (strcmp(name->name, macro) == 0)
-            found = name;
-        if (value != NULL && name->defined && strcmp(name->name, value) == 0)
-            return NULL;
-    }
-    return found;
 }
 
 int source_check(const struct source *source, struct error *error)
@@ -616,13 +615,6 @@ int source_check(const struct source *source, struct error *error)
         free(text);
     }
     return status;
-}
-
-static void release_texts(char **texts, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        free(texts[i]);
-    free(texts);
 }
 
 void source_release(struct source *source)
@@ -644,11 +636,6 @@ void source_release(struct source *source)
     release_texts(source->include_folders, source->include_count);
     release_texts(source->headers, source->header_count);
     release_texts(source->toolkit_headers, source->toolkit_count);
-    directive_names_release(&source->directive_names);
-    for (size_t i = 0; i < source->computed_count; i++) {
-        free(source->computed[i].name);
-        free(source->computed[i].path);
-    }
-    free(source->computed);
+    release_texts(source->directive_names, source->directive_name_count);
     *source = (struct source){0};
 }

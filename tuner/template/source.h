@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/hash.h"
-#include "template/directive_names.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,15 +40,6 @@ struct source_way {
     char *target; /* of a link; otherwise NULL */
 };
 
-/* A name that decides, or may decide, which file an #include or __has_include of a macro reads. */
-struct computed_name {
-    char *name;
-    bool
-        defined; /* the source defines it, and what its definitions can mean is among the headers */
-    char *path;  /* the #include's place */
-    int line;
-};
-
 struct source {
     char *path; /* absolute; of the first unit */
     const char *text;
@@ -67,9 +57,9 @@ struct source {
     size_t followed_count;  /* of the headers: those before the latter */
     char **toolkit_headers; /* names of the included files not found */
     size_t toolkit_count;
-    struct directive_names directive_names; /* of the source and its headers */
-    struct computed_name *computed;
-    size_t computed_count;
+    char **
+        directive_names; /* names in the directives of all files: what a macro may change; sorted */
+    size_t directive_name_count;
     char text_hash[HASH_BYTES]; /* of every byte of the source and its headers */
     char hash[HASH_BYTES];      /* of their tokens: comments and layout do not change it */
 };
@@ -80,12 +70,10 @@ struct source {
  * the source's folder. A header that is not found is taken to be the toolkit's; nvrtc_build()
  * identifies its content. Since it searches the folders as well for what it includes, the files
  * there that have a name of the toolkit's (cuda_runtime_api.h, cub/…) count, with what they include.
- * The folders are searched for __has_include and #include_next as well. If an #include names a macro,
- * every header that the macro can expand to by the source's own definitions is read:
- * source_unfollowed() asks about others.
+ * The folders are searched for __has_include and #include_next as well. Macros are not expanded.
  *
- * Returns 0, or ERROR_CONFIG with the file or folder that cannot be read, or with the #include whose
- * file cannot be determined; `source` is then empty.
+ * Returns 0, or ERROR_CONFIG with the file or folder that cannot be read, or with an #include
+ * of a macro that no `depends` is stated for; `source` is then empty.
  */
 int source_load(struct source *source, const char *path, const char *const *folders,
                 size_t folder_count, struct error *error);
@@ -96,20 +84,17 @@ struct source_files {
     size_t path_count;
     const char *const *folders;
     size_t folder_count;
-    const char *const *depends; /* more files to read as if they were included with "…" */
-    size_t depend_count;        /* if any, an #include whose file cannot be determined is allowed */
+    /* More headers, as if the source included them: name or <name>. An #include or __has_include of a
+     * macro is allowed only with these, which are what it may read. */
+    const char *const *depends;
+    size_t depend_count;
 };
 
 /* The same for several units and for headers that only a macro names. */
 int source_load_files(struct source *source, const struct source_files *files, struct error *error);
 
-/*
- * NULL if each #include of a macro reads one of the headers when `macro` is defined as `value`: it
- * does not matter, or the value is a macro of the source's own. Otherwise the name in question. A
- * value of NULL stands for any number.
- */
-const struct computed_name *source_unfollowed(const struct source *source, const char *macro,
-                                              const char *value);
+/* Whether the name is in a directive of the source or its headers. */
+bool source_has_directive_name(const struct source *source, const char *name);
 
 /* Whether the files are still as they were when they were read, for a compiler that reads them again: 0, or
  * ERROR_CONFIG naming one that has changed. */

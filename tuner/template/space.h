@@ -9,7 +9,6 @@
 #define AUTOTUNE_SPACE_H
 
 #include "base/error.h"
-#include "template/expression.h"
 #include "template/template.h"
 #include "template/value.h"
 #include "template/value_list.h"

@@ -1,14 +1,15 @@
 #include "template/sweep.h"
 
 #include "base/alloc.h"
+#include "base/literal.h"
 #include "base/path.h"
 #include "base/suggestion.h"
-#include "template/installed.h"
-#include "template/macro_check.h"
-#include "template/sweep_values.h"
+#include "template/problem_check.h"
 #include "template/template_load.h"
 
-#include <stdint.h>
+#include <ctype.h>
+#include <limits.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,287 +18,424 @@ enum { KERNEL_NAME_LETTERS = 32 };
 
 static const char sweep_section[] = "sweep";
 
-static const char *const sweep_keys[] = {
-    "tuned",       "results", "templates", "launch_timeout_s", "compile_timeout_s", "budget",
-    "evaluations", "device",  NULL};
+/* What one sweep_open() reads. After the first failure, everything here does nothing. */
+struct reading {
+    struct sweep *sweep;
+    const char *const *settings;
+    struct sweep_kernel *kernel; /* the current one */
+    struct error *error;
+    int status;
+};
 
-/* --- where templates are --- */
+static void fail(struct reading *reading, int line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
-/* The template in the folders whose name is nearest to `name`; a new string, or NULL. */
-static char *nearest_template(const struct sweep *sweep, const char *const *folders,
-                              const char *name)
+static void fail(struct reading *reading, int line, const char *format, ...)
 {
-    char *nearest = NULL;
-    for (size_t i = 0; folders[i] != NULL && nearest == NULL; i++) {
-        char *path = path_beside(sweep->path, folders[i]);
-        nearest = template_nearest(path, name);
-        free(path);
-    }
-    return nearest;
+    char message[sizeof reading->error->message];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    if (reading->status == 0)
+        reading->status =
+            error_set_at(reading->error, ERROR_CONFIG, reading->sweep->path, line, "%s", message);
 }
 
-/* The file of template `name`; a new string, or NULL with an error. */
-static char *find_template(struct sweep *sweep, const char *name, int line, struct error *error)
+static void fail_unknown(struct reading *reading, int line, const char *what, const char *name,
+                         const char *const *known)
 {
-    const struct ini_entry *folder = ini_file_get(&sweep->ini, sweep_section, "templates");
-    char *installed = installed_templates();
-    const char *const stated[] = {folder != NULL ? folder->value : NULL, NULL};
-    const char *const usual[] = {"../kernel_templates", ".", installed, NULL};
-    const char *const *folders = folder != NULL ? stated : usual;
-    char *other = NULL; /* of this name, but a sweep, say */
-    for (size_t i = 0; folders[i] != NULL; i++) {
-        char *path = path_beside(sweep->path, folders[i]);
-        char *file = alloc_format("%s/%s.ini", path, name);
-        free(path);
-        if (template_is_one(file)) {
-            free(installed);
-            free(other);
-            return file;
+    if (reading->status == 0)
+        reading->status =
+            suggestion_unknown(reading->sweep->path, line, what, name, known, reading->error);
+}
+
+static const struct ini_entry *get(const struct reading *reading, const char *section,
+                                   const char *key)
+{
+    return ini_file_get(&reading->sweep->ini, section, key);
+}
+
+/* --- the GPUs --- */
+
+bool device_list_parse(const char *text, struct device_list *list)
+{
+    enum { LARGEST = 9999 };
+    *list = (struct device_list){.all = strcmp(text, "all") == 0};
+    while (!list->all) {
+        char *end = NULL;
+        text += strspn(text, " \t");
+        long ordinal = isdigit((unsigned char)*text) ? strtol(text, &end, 10) : -1;
+        bool good = ordinal >= 0 && ordinal <= LARGEST && list->count < DEVICES_MOST;
+        for (size_t i = 0; i < list->count; i++)
+            good = good && list->ordinals[i] != ordinal;
+        if (good)
+            end += strspn(end, " \t");
+        if (!good || (*end != ',' && *end != '\0')) {
+            *list = (struct device_list){0};
+            return false;
         }
-        if (other == NULL && access(file, F_OK) == 0)
-            other = file;
-        else
-            free(file);
+        list->ordinals[list->count++] = (int)ordinal;
+        if (*end == '\0')
+            break;
+        text = end + 1;
     }
-    char *nearest = other == NULL ? nearest_template(sweep, folders, name) : NULL;
-    if (other != NULL)
-        (void)error_set_at(
-            error, ERROR_CONFIG, sweep->path, line,
-            "no template '%s'; '%s' is not one, since it has no [launch.NAME] section", name,
-            other);
-    else if (nearest != NULL)
-        (void)error_set_at(error, ERROR_CONFIG, sweep->path, line,
-                           "no template '%s'; did you mean '%s'?", name, nearest);
+    return true;
+}
+
+bool device_list_is_stated(const struct device_list *list)
+{
+    return list->all || list->count > 0;
+}
+
+/* --- covers --- */
+
+struct cover_reading {
+    struct reading *reading;
+    struct sweep_cover *cover;
+    const struct template *template;
+    size_t bounded; /* axes; those after them have a name, and still lack their bounds */
+};
+
+static void fail_cover(struct cover_reading *reading, const char *text, const char *reason)
+{
+    fail(reading->reading, reading->cover->line, "cover '%s' %s", text, reason);
+}
+
+/* Whether each value of the problem value needs cubins of its own. */
+static bool is_compiled_in(const struct template *template, const char *name)
+{
+    bool compiled = expression_depends(template->max_registers, name) ||
+                    expression_depends(template->features, name);
+    for (size_t i = 0; i < template->definition_count; i++)
+        compiled = compiled || strcmp(template->definitions[i].name, name) == 0;
+    for (size_t i = 0; i < template->option_count; i++)
+        compiled = compiled || expression_depends(template->options[i].value, name);
+    return compiled;
+}
+
+static void add_axis(struct cover_reading *reading, const char *name)
+{
+    struct sweep_cover *cover = reading->cover;
+    const struct template *template = reading->template;
+    const struct parameter *value = template_problem_value(template, name);
+    if (value == NULL) {
+        const char **names = alloc_zeroed(template->problem_count + 1, sizeof *names);
+        for (size_t i = 0; i < template->problem_count; i++)
+            names[i] = template->problem[i].name;
+        fail_unknown(reading->reading, cover->line, "problem value", name, names);
+        free(names);
+        return;
+    }
+    if (value->fallback.kind != VALUE_INTEGER)
+        fail_cover(reading, name, "is not a whole number and cannot have a range");
+    if (is_compiled_in(template, name))
+        fail_cover(reading, name,
+                   "cannot have a range: the kernel is compiled for each of its values; list "
+                   "values instead, or pass it as an argument");
+    for (size_t i = 0; i < cover->axis_count; i++)
+        if (strcmp(cover->axes[i].name, name) == 0)
+            fail_cover(reading, name, "is given twice");
+    if (cover->axis_count == SWEEP_COVER_AXES)
+        fail_cover(reading, name, "is one problem value too many; 6 may have a range");
     else
-        (void)error_set_at(error, ERROR_CONFIG, sweep->path, line,
-                           "no template '%s.ini' in '%s'%s; name its folder with "
-                           "'templates' in [sweep]",
-                           name, folders[0], folder != NULL ? "" : " or the usual folders");
-    free(installed);
-    free(other);
-    free(nearest);
-    return NULL;
+        cover->axes[cover->axis_count++].name = value->name;
+}
+
+static bool parse_bound(const char *text, int64_t *bound)
+{
+    char **parts; /* one: without the blanks around it */
+    struct value value;
+    size_t count = text_split(text, ',', &parts);
+    bool valid = count == 1 && value_parse(parts[0], &value, NULL) == 0 &&
+                 value.kind == VALUE_INTEGER && value.as.integer >= 1;
+    if (valid)
+        *bound = value.as.integer;
+    text_split_release(parts, count);
+    return valid;
+}
+
+/* "16 .. 8192", for the axes that have no bounds yet. */
+static void add_bounds(struct cover_reading *reading, const char *text)
+{
+    struct sweep_cover *cover = reading->cover;
+    const char *dots = strstr(text, "..");
+    int64_t low = 0;
+    int64_t high = 0;
+    char *first = alloc_string_n(text, dots != NULL ? (size_t)(dots - text) : 0);
+    if (dots == NULL || !parse_bound(first, &low) || !parse_bound(dots + 2, &high))
+        fail_cover(reading, text,
+                   "is not a range; write it as n = 2^10 .. 2^30, in whole numbers from 1");
+    if (low > high)
+        fail_cover(reading, text, "ends below its start");
+    free(first);
+    for (; reading->bounded < cover->axis_count; reading->bounded++) {
+        cover->axes[reading->bounded].low = low;
+        cover->axes[reading->bounded].high = high;
+    }
+}
+
+static void read_cover(struct reading *reading, const char *section)
+{
+    struct sweep_cover *cover = &reading->kernel->cover;
+    const struct ini_entry *ranges = get(reading, section, "cover");
+    const struct ini_entry *most = get(reading, section, "cover_configurations");
+    struct cover_reading own = {
+        .reading = reading, .cover = cover, .template = &reading->kernel->template};
+    struct value value;
+    char **parts = NULL;
+    size_t count = ranges != NULL ? text_split(ranges->value, ',', &parts) : 0;
+    *cover = (struct sweep_cover){.configurations = SWEEP_COVER_USUAL,
+                                  .line = ranges != NULL ? ranges->line : 0};
+    for (size_t i = 0; i < count && reading->status == 0; i++) { /* "m" or "n = 16 .. 8192" */
+        const char *equals = strchr(parts[i], '=');
+        char *name = alloc_string_n(parts[i], strcspn(parts[i], "= \t"));
+        if (name[0] != '\0')
+            add_axis(&own, name);
+        else
+            fail_cover(&own, parts[i], "does not name a problem value");
+        if (equals != NULL)
+            add_bounds(&own, equals + 1 + strspn(equals + 1, " \t"));
+        free(name);
+    }
+    text_split_release(parts, count);
+    if (ranges != NULL && (count == 0 || own.bounded < cover->axis_count))
+        fail_cover(&own, ranges->value, "has no range; write it as n = 2^10 .. 2^30");
+    if (most == NULL)
+        return;
+    bool valid = value_parse(most->value, &value, NULL) == 0 && value.kind == VALUE_INTEGER &&
+                 value.as.integer >= 1 && value.as.integer <= SWEEP_COVER_MOST;
+    if (valid)
+        cover->configurations = (size_t)value.as.integer;
+    else
+        fail(reading, most->line, "cover_configurations '%s' is not a whole number from 1 to %d",
+             most->value, SWEEP_COVER_MOST);
+}
+
+/* --- keys of [sweep] and of kernels --- */
+
+static void read_limits(struct reading *reading, const char *section, struct sweep_limits *limits)
+{
+    const struct ini_entry *budget = get(reading, section, "budget");
+    const struct ini_entry *evaluations = get(reading, section, "evaluations");
+    struct value value;
+    if (budget != NULL && !duration_parse(budget->value, &limits->budget_s))
+        fail(reading, budget->line, "budget '%s' is not a duration; write it as 90s, 10m or 2h",
+             budget->value);
+    if (evaluations == NULL)
+        return;
+    if (value_parse(evaluations->value, &value, NULL) == 0 && value.kind == VALUE_INTEGER &&
+        value.as.integer >= 1)
+        limits->evaluations = (size_t)value.as.integer;
+    else
+        fail(reading, evaluations->line, "evaluations '%s' is not a whole number of at least 1",
+             evaluations->value);
+}
+
+/* Every key of the section is one of `known`, ended by NULL, or, of a kernel's, a tuple. */
+static void check_keys(struct reading *reading, const char *section, const char *const *known)
+{
+    const struct ini_file *ini = &reading->sweep->ini;
+    for (size_t i = 0; i < ini->count; i++) {
+        const struct ini_entry *entry = &ini->entries[i];
+        if (entry->key != NULL && strcmp(entry->section, section) == 0 &&
+            !names_have(known, entry->key) &&
+            !(reading->kernel != NULL && sweep_is_tuple(entry->key)))
+            fail_unknown(reading, entry->line, "key", entry->key, known);
+    }
+}
+
+static double read_seconds(struct reading *reading, const char *key, double fallback)
+{
+    const struct ini_entry *entry = get(reading, sweep_section, key);
+    struct value value;
+    double seconds = fallback;
+    if (entry == NULL)
+        return fallback;
+    bool number = value_parse(entry->value, &value, NULL) == 0 && value.kind != VALUE_WORD;
+    if (number)
+        seconds = value.kind == VALUE_INTEGER ? (double)value.as.integer : value.as.real;
+    if (!number || seconds < 0.001 || seconds > 86400.0)
+        fail(reading, entry->line, "%s '%s' is not a number of seconds from 0.001 to 86400", key,
+             entry->value);
+    return seconds;
+}
+
+static const char *read_output(const struct reading *reading, const char *key, const char *fallback)
+{
+    const struct ini_entry *entry = get(reading, sweep_section, key);
+    return entry != NULL && entry->value[0] != '\0' ? entry->value : fallback;
+}
+
+static void read_settings(struct reading *reading)
+{
+    static const char *const known[] = {
+        "tuned",       "results", "templates", "launch_timeout_s", "compile_timeout_s", "budget",
+        "evaluations", "device",  NULL};
+    struct sweep *sweep = reading->sweep;
+    if (sweep->ini.count > 0 && sweep->ini.entries[0].section[0] == '\0')
+        fail(reading, sweep->ini.entries[0].line, "key '%s' is before the first section",
+             sweep->ini.entries[0].key);
+    check_keys(reading, sweep_section, known);
+    sweep->tuned = read_output(reading, "tuned", "results/tuned.ini");
+    sweep->results = read_output(reading, "results", "results");
+    sweep->launch_timeout_s = read_seconds(reading, "launch_timeout_s", 2.0);
+    sweep->compile_timeout_s = read_seconds(reading, "compile_timeout_s", 60.0);
+    read_limits(reading, sweep_section, &sweep->limits);
+    const struct ini_entry *device = get(reading, sweep_section, "device");
+    if (device != NULL && !device_list_parse(device->value, &sweep->devices))
+        fail(reading, device->line,
+             "device '%s' is neither a list of at most %d GPUs, counted from 0, nor 'all'",
+             device->value, (int)DEVICES_MOST);
 }
 
 /* --- a kernel's section --- */
 
-static int read_values(const struct sweep *sweep, struct sweep_kernel *kernel,
-                       const char *const *settings, struct error *error)
+static void read_constraints(struct reading *reading)
 {
-    const struct sweep_section section = {.template = &kernel->template,
-                                          .ini = &sweep->ini,
-                                          .path = sweep->path,
-                                          .label = kernel->label,
-                                          .line = kernel->line,
-                                          .settings = settings};
-    struct sweep_values values;
-    int status = sweep_values_read(&values, &section, error);
-    kernel->values = values.parameters;
-    kernel->problem_values = values.problem;
-    kernel->problems = values.problems;
-    kernel->problem_count = values.problem_count;
-    kernel->own_constraints = values.constraints;
-    kernel->own_constraint_count = values.constraint_count;
-    return status;
-}
-
-static int read_constraints(struct sweep *sweep, struct sweep_kernel *kernel, struct error *error)
-{
-    struct template *template = &kernel->template;
-    for (size_t i = 0; i < template->constraint_count; i++)
-        *ARRAY_APPEND(kernel->constraints, kernel->constraint_count) = template->constraints[i];
-    for (size_t i = 0; i < sweep->ini.count; i++) {
+    struct sweep_kernel *kernel = reading->kernel;
+    const struct template *template = &kernel->template;
+    const struct sweep *sweep = reading->sweep;
+    for (size_t i = 0; i < sweep->ini.count && reading->status == 0; i++) {
         const struct ini_entry *entry = &sweep->ini.entries[i];
         if (entry->key == NULL || strcmp(entry->section, kernel->label) != 0 ||
             strcmp(entry->key, "constraint") != 0)
             continue;
         struct expression **constraint =
             ARRAY_APPEND(kernel->own_constraints, kernel->own_constraint_count);
-        int status = expression_new(constraint, entry->value, sweep->path, entry->line, error);
-        if (status == 0)
-            status = expression_check_names(*constraint, template->constraint_names, error);
-        if (status != 0)
-            return status;
+        reading->status =
+            expression_new(constraint, entry->value, sweep->path, entry->line, reading->error);
+        if (reading->status == 0)
+            reading->status =
+                expression_check_names(*constraint, template->constraint_names, reading->error);
     }
+    for (size_t i = 0; i < template->constraint_count; i++)
+        *ARRAY_APPEND(kernel->constraints, kernel->constraint_count) = template->constraints[i];
     for (size_t i = 0; i < kernel->own_constraint_count; i++)
         *ARRAY_APPEND(kernel->constraints, kernel->constraint_count) = kernel->own_constraints[i];
-    return 0;
 }
 
-/* Every key of the section is a parameter, a problem value, or one of the section's own. */
-static int check_keys(const struct sweep *sweep, const struct sweep_kernel *kernel,
-                      struct error *error)
+static void check_kernel_keys(struct reading *reading)
 {
-    const struct template *template = &kernel->template;
-    const char **known = NULL;
-    size_t count = 0;
-    for (size_t i = 0; i < template->parameter_count; i++)
-        *ARRAY_APPEND(known, count) = template->parameters[i].name;
-    for (size_t i = 0; i < template->problem_count; i++)
-        *ARRAY_APPEND(known, count) = template->problem[i].name;
     static const char *const own[] = {
         "template",    "description", "constraint",           "cache", "budget",
         "evaluations", "cover",       "cover_configurations", NULL};
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) /* with the NULL */
-        *ARRAY_APPEND(known, count) = own[i];
-    int status = 0;
-    for (size_t i = 0; i < sweep->ini.count && status == 0; i++) {
-        const struct ini_entry *entry = &sweep->ini.entries[i];
-        bool found = entry->key == NULL || strcmp(entry->section, kernel->label) != 0 ||
-                     sweep_statement_is_tuple(entry->key);
-        for (size_t j = 0; j + 1 < count && !found; j++)
-            found = strcmp(known[j], entry->key) == 0;
-        if (!found)
-            status = suggestion_unknown(sweep->path, entry->line, "key", entry->key, known, error);
-    }
-    free(known);
-    return status;
-}
-
-static int read_cache(struct sweep *sweep, struct sweep_kernel *kernel, struct error *error)
-{
-    const struct ini_entry *cache = ini_file_get(&sweep->ini, kernel->label, "cache");
-    kernel->cold = kernel->template.cold;
-    if (cache == NULL)
-        return 0;
-    kernel->cold = strcmp(cache->value, "cold") == 0;
-    if (!kernel->cold && strcmp(cache->value, "warm") != 0)
-        return error_set_at(error, ERROR_CONFIG, sweep->path, cache->line,
-                            "cache '%s' is neither cold nor warm", cache->value);
-    return 0;
+    const struct template *template = &reading->kernel->template;
+    struct names known = {0};
+    for (size_t i = 0; i < template->parameter_count; i++)
+        names_add(&known, template->parameters[i].name);
+    for (size_t i = 0; i < template->problem_count; i++)
+        names_add(&known, template->problem[i].name);
+    names_add_all(&known, own);
+    check_keys(reading, reading->kernel->label, known.items);
+    free(known.items);
 }
 
 /* The kernel of the template at `path`; `line` is the sweep's that names it. */
-static int read_template(struct sweep *sweep, struct sweep_kernel *kernel, const char *path,
-                         int line, const char *const *settings, struct error *error)
+static void read_template(struct reading *reading, const char *path, int line)
 {
-    int status = template_load_unfinished(&kernel->template, path, error);
+    struct sweep *sweep = reading->sweep;
+    struct sweep_kernel *kernel = reading->kernel;
+    struct template *template = &kernel->template;
+    reading->status = template_load_unfinished(template, path, reading->error);
+    if (reading->status == 0)
+        reading->status = macro_check(template, reading->error);
+    if (reading->status != 0)
+        return;
     if (kernel->label == NULL)
-        kernel->label = kernel->template.name;
-    const struct ini_entry *description = ini_file_get(&sweep->ini, kernel->label, "description");
-    if (status == 0)
-        status = macro_check(&kernel->template, error);
-    if (status == 0 && !literal_is_name(kernel->template.name, SIZE_MAX))
-        status =
-            error_set_at(error, ERROR_CONFIG, sweep->path, line,
-                         "template '%s' has a name that a tuned INI cannot contain; rename its "
-                         "file to lower-case letters, digits and underscores",
-                         kernel->template.name);
-    kernel->description = description != NULL ? description->value : kernel->template.description;
-    if (status == 0)
-        status = check_keys(sweep, kernel, error);
-    if (status == 0)
-        status = read_values(sweep, kernel, settings, error);
-    if (status == 0)
-        status = read_constraints(sweep, kernel, error);
-    if (status == 0)
-        status = read_cache(sweep, kernel, error);
-    if (status == 0)
-        status = sweep_limits_read(&kernel->limits, &sweep->ini, kernel->label, error);
-    if (status == 0)
-        status =
-            sweep_cover_read(&kernel->cover, &kernel->template, &sweep->ini, kernel->label, error);
+        kernel->label = template->name;
+    if (!literal_is_name(template->name, SIZE_MAX))
+        fail(reading, line,
+             "template '%s' has a name that a tuned INI cannot contain; rename its "
+             "file to lower-case letters, digits and underscores",
+             template->name);
+    const struct ini_entry *description = get(reading, kernel->label, "description");
+    kernel->description = description != NULL ? description->value : template->description;
+    check_kernel_keys(reading);
+    if (reading->status == 0)
+        reading->status =
+            sweep_values_read(kernel, &sweep->ini, sweep->path, reading->settings, reading->error);
+    read_constraints(reading);
+    const struct ini_entry *cache = get(reading, kernel->label, "cache");
+    kernel->cold = cache != NULL ? strcmp(cache->value, "cold") == 0 : template->cold;
+    if (cache != NULL && !kernel->cold && strcmp(cache->value, "warm") != 0)
+        fail(reading, cache->line, "cache '%s' is neither cold nor warm", cache->value);
+    read_limits(reading, kernel->label, &kernel->limits);
+    read_cover(reading, kernel->label);
     kernel->limited = kernel->limits.budget_s > 0 || kernel->limits.evaluations > 0 ||
                       sweep->limits.budget_s > 0 || sweep->limits.evaluations > 0;
-    return status;
 }
 
-static int read_kernel(struct sweep *sweep, struct sweep_kernel *kernel,
-                       const char *const *settings, struct error *error)
+/* The file of template `name`; a new string, or NULL after an error. */
+static char *find_template(struct reading *reading, const char *name, int line)
 {
-    const struct ini_entry *name = ini_file_get(&sweep->ini, kernel->label, "template");
-    int name_line = name != NULL ? name->line : kernel->line;
-    if (!literal_is_name(kernel->label, KERNEL_NAME_LETTERS))
-        return error_set_at(error, ERROR_CONFIG, sweep->path, kernel->line,
-                            "kernel name '%s' is not a lower-case name of at most %d letters",
-                            kernel->label, KERNEL_NAME_LETTERS);
-    char *path = find_template(sweep, name != NULL ? name->value : kernel->label, name_line, error);
-    if (path == NULL)
-        return ERROR_CONFIG;
-    int status = read_template(sweep, kernel, path, name_line, settings, error);
+    const char *sweep_path = reading->sweep->path;
+    const struct ini_entry *folder = get(reading, sweep_section, "templates");
+    char *installed = installed_templates();
+    const char *const stated[] = {folder != NULL ? folder->value : NULL, NULL};
+    const char *const usual[] = {"../kernel_templates", ".", installed, NULL};
+    const char *const *folders = folder != NULL ? stated : usual;
+    char *found = NULL;
+    char *other = NULL; /* of this name, but a sweep, say */
+    char *nearest = NULL;
+    for (size_t i = 0; folders[i] != NULL && found == NULL; i++) {
+        char *path = path_beside(sweep_path, folders[i]);
+        char *file = alloc_format("%s/%s.ini", path, name);
+        if (template_is_one(file))
+            found = file;
+        else if (other == NULL && access(file, F_OK) == 0)
+            other = file;
+        else
+            free(file);
+        free(path);
+    }
+    for (size_t i = 0; folders[i] != NULL && found == NULL && other == NULL && nearest == NULL;
+         i++) {
+        char *path = path_beside(sweep_path, folders[i]);
+        nearest = template_nearest(path, name);
+        free(path);
+    }
+    if (found == NULL && other != NULL)
+        fail(reading, line,
+             "no template '%s'; '%s' is not one, since it has no [launch.NAME] section", name,
+             other);
+    else if (found == NULL && nearest != NULL)
+        fail(reading, line, "no template '%s'; did you mean '%s'?", name, nearest);
+    else if (found == NULL)
+        fail(reading, line,
+             "no template '%s.ini' in '%s'%s; name its folder with 'templates' in [sweep]", name,
+             folders[0], folder != NULL ? "" : " or the usual folders");
+    free(installed);
+    free(other);
+    free(nearest);
+    return found;
+}
+
+static void read_kernel(struct reading *reading, const struct ini_entry *heading)
+{
+    struct sweep *sweep = reading->sweep;
+    reading->kernel = ARRAY_APPEND(sweep->kernels, sweep->kernel_count);
+    reading->kernel->label = heading->section;
+    reading->kernel->line = heading->line;
+    const struct ini_entry *name = get(reading, heading->section, "template");
+    int line = name != NULL ? name->line : heading->line;
+    if (!literal_is_name(heading->section, KERNEL_NAME_LETTERS)) {
+        fail(reading, heading->line,
+             "kernel name '%s' is not a lower-case name of at most %d letters", heading->section,
+             KERNEL_NAME_LETTERS);
+        return;
+    }
+    char *path = find_template(reading, name != NULL ? name->value : heading->section, line);
+    if (path != NULL)
+        read_template(reading, path, line);
     free(path);
-    return status;
 }
 
 /* --- the file --- */
 
-static int read_seconds(struct sweep *sweep, const char *key, double fallback, double *seconds,
-                        struct error *error)
+static void check_only(struct reading *reading, const char *const *only, size_t only_count)
 {
-    const struct ini_entry *entry = ini_file_get(&sweep->ini, sweep_section, key);
-    struct value value;
-    *seconds = fallback;
-    if (entry == NULL)
-        return 0;
-    int status = value_parse(entry->value, &value, NULL);
-    if (status == 0 && value.kind != VALUE_WORD)
-        *seconds = value.kind == VALUE_INTEGER ? (double)value.as.integer : value.as.real;
-    if (status != 0 || value.kind == VALUE_WORD || *seconds < 0.001 || *seconds > 86400.0)
-        return error_set_at(error, ERROR_CONFIG, sweep->path, entry->line,
-                            "%s '%s' is not a number of seconds from 0.001 to 86400", key,
-                            entry->value);
-    return 0;
-}
-
-static const char *read_output(struct sweep *sweep, const char *key, const char *fallback)
-{
-    const struct ini_entry *entry = ini_file_get(&sweep->ini, sweep_section, key);
-    return entry != NULL && entry->value[0] != '\0' ? entry->value : fallback;
-}
-
-static int check_sweep_keys(const struct sweep *sweep, struct error *error)
-{
-    for (size_t i = 0; i < sweep->ini.count; i++) {
-        const struct ini_entry *entry = &sweep->ini.entries[i];
-        bool found = entry->key == NULL || strcmp(entry->section, sweep_section) != 0;
-        for (size_t j = 0; sweep_keys[j] != NULL && !found; j++)
-            found = strcmp(sweep_keys[j], entry->key) == 0;
-        if (entry->section[0] == '\0')
-            return error_set_at(error, ERROR_CONFIG, sweep->path, entry->line,
-                                "key '%s' is before the first section", entry->key);
-        if (!found)
-            return suggestion_unknown(sweep->path, entry->line, "key", entry->key, sweep_keys,
-                                      error);
-    }
-    return 0;
-}
-
-static int read_devices(struct sweep *sweep, struct error *error)
-{
-    const struct ini_entry *entry = ini_file_get(&sweep->ini, sweep_section, "device");
-    if (entry == NULL || device_list_parse(entry->value, &sweep->devices))
-        return 0;
-    return error_set_at(
-        error, ERROR_CONFIG, sweep->path, entry->line,
-        "device '%s' is neither a list of at most %d GPUs, counted from 0, nor 'all'", entry->value,
-        (int)DEVICES_MOST);
-}
-
-static int read_settings(struct sweep *sweep, struct error *error)
-{
-    int status = check_sweep_keys(sweep, error);
-    sweep->tuned = read_output(sweep, "tuned", "results/tuned.ini");
-    sweep->results = read_output(sweep, "results", "results");
-    if (status == 0)
-        status = read_seconds(sweep, "launch_timeout_s", 2.0, &sweep->launch_timeout_s, error);
-    if (status == 0)
-        status = read_seconds(sweep, "compile_timeout_s", 60.0, &sweep->compile_timeout_s, error);
-    if (status == 0)
-        status = sweep_limits_read(&sweep->limits, &sweep->ini, sweep_section, error);
-    return status != 0 ? status : read_devices(sweep, error);
-}
-
-static bool is_wanted(const char *label, const char *const *only, size_t only_count)
-{
-    for (size_t i = 0; i < only_count; i++)
-        if (strcmp(only[i], label) == 0)
-            return true;
-    return only_count == 0;
-}
-
-static int check_only(const struct sweep *sweep, const char *const *only, size_t only_count,
-                      struct error *error)
-{
+    const struct sweep *sweep = reading->sweep;
     const char **labels = NULL;
     size_t count = 0;
     for (size_t i = 0; i < sweep->ini.count; i++)
@@ -305,54 +443,31 @@ static int check_only(const struct sweep *sweep, const char *const *only, size_t
             strcmp(sweep->ini.entries[i].section, sweep_section) != 0)
             *ARRAY_APPEND(labels, count) = sweep->ini.entries[i].section;
     *ARRAY_APPEND(labels, count) = NULL;
-    int status = 0;
-    for (size_t i = 0; i < only_count && status == 0; i++) {
-        bool found = false;
-        for (size_t j = 0; labels[j] != NULL && !found; j++)
-            found = strcmp(labels[j], only[i]) == 0;
-        if (!found && suggestion_unknown(sweep->path, 0, "kernel", only[i], labels, error) != 0)
-            status = error != NULL ? (int)(error->code = ERROR_USAGE) : (int)ERROR_USAGE;
+    for (size_t i = 0; i < only_count && reading->status == 0; i++) {
+        if (names_have(labels, only[i]))
+            continue;
+        fail_unknown(reading, 0, "kernel", only[i], labels);
+        reading->status = ERROR_USAGE;
+        if (reading->error != NULL)
+            reading->error->code = ERROR_USAGE;
     }
     free(labels);
-    return status;
 }
 
-static int read_kernels(struct sweep *sweep, const char *const *only, size_t only_count,
-                        const char *const *settings, struct error *error)
+static void read_kernels(struct reading *reading, const char *const *only, size_t only_count)
 {
-    int status = check_only(sweep, only, only_count, error);
-    for (size_t i = 0; i < sweep->ini.count && status == 0; i++) {
+    struct sweep *sweep = reading->sweep;
+    check_only(reading, only, only_count);
+    for (size_t i = 0; i < sweep->ini.count && reading->status == 0; i++) {
         const struct ini_entry *entry = &sweep->ini.entries[i];
-        if (entry->key != NULL || strcmp(entry->section, sweep_section) == 0 ||
-            !is_wanted(entry->section, only, only_count))
-            continue;
-        struct sweep_kernel *kernel = ARRAY_APPEND(sweep->kernels, sweep->kernel_count);
-        kernel->label = entry->section;
-        kernel->line = entry->line;
-        status = read_kernel(sweep, kernel, settings, error);
+        bool wanted = only_count == 0;
+        for (size_t j = 0; j < only_count; j++)
+            wanted = wanted || strcmp(only[j], entry->section) == 0;
+        if (entry->key == NULL && strcmp(entry->section, sweep_section) != 0 && wanted)
+            read_kernel(reading, entry);
     }
-    if (status == 0 && sweep->kernel_count == 0)
-        status = error_set_at(error, ERROR_CONFIG, sweep->path, 0,
-                              "the sweep has no kernel; add a section such as [reduce_sum]");
-    return status;
-}
-
-/* Every template's kernels are in one file; one template alone needs none. */
-static int open_sweep(struct sweep *sweep, const struct sweep_request *request, struct error *error)
-{
-    int status = 0;
-    if (request->path != NULL)
-        status = ini_file_read(&sweep->ini, request->path, error);
-    if (status != 0)
-        return status;
-    sweep->path = alloc_string(request->path != NULL ? request->path : request->template);
-    status = read_settings(sweep, error);
-    if (status != 0)
-        return status;
-    if (request->path != NULL)
-        return read_kernels(sweep, request->only, request->only_count, request->settings, error);
-    struct sweep_kernel *kernel = ARRAY_APPEND(sweep->kernels, sweep->kernel_count);
-    return read_template(sweep, kernel, request->template, 0, request->settings, error);
+    if (sweep->kernel_count == 0)
+        fail(reading, 0, "the sweep has no kernel; add a section such as [reduce_sum]");
 }
 
 int sweep_check_finished(const struct sweep *sweep, struct error *error)
@@ -366,30 +481,28 @@ int sweep_check_finished(const struct sweep *sweep, struct error *error)
     return 0;
 }
 
-static int check_settings(const struct sweep *sweep, const char *const *settings,
-                          struct error *error)
-{
-    for (; settings != NULL && *settings != NULL; settings++) {
-        bool known = false;
-        for (size_t i = 0; i < sweep->kernel_count; i++)
-            known = known || sweep_values_concern(&sweep->kernels[i].template, *settings);
-        if (!known)
-            return sweep_values_unknown(&sweep->kernels[0].template, *settings, error);
-    }
-    return 0;
-}
-
 int sweep_open(struct sweep *sweep, const struct sweep_request *request, struct error *error)
 {
+    struct reading reading = {.sweep = sweep, .settings = request->settings, .error = error};
     *sweep = (struct sweep){0};
-    int status = open_sweep(sweep, request, error);
-    if (status == 0)
-        status = check_settings(sweep, request->settings, error);
-    if (status == 0 && !request->unfinished)
-        status = sweep_check_finished(sweep, error);
-    if (status != 0)
+    if (request->path != NULL)
+        reading.status = ini_file_read(&sweep->ini, request->path, error);
+    sweep->path = alloc_string(request->path != NULL ? request->path : request->template);
+    if (reading.status == 0)
+        read_settings(&reading);
+    if (reading.status == 0 && request->path != NULL)
+        read_kernels(&reading, request->only, request->only_count);
+    else if (reading.status == 0) { /* one template alone needs no file */
+        reading.kernel = ARRAY_APPEND(sweep->kernels, sweep->kernel_count);
+        read_template(&reading, request->template, 0);
+    }
+    if (reading.status == 0)
+        reading.status = sweep_check_settings(sweep, request->settings, error);
+    if (reading.status == 0 && !request->unfinished)
+        reading.status = sweep_check_finished(sweep, error);
+    if (reading.status != 0)
         sweep_release(sweep);
-    return status;
+    return reading.status;
 }
 
 int sweep_load(struct sweep *sweep, const char *path, const char *const *only, size_t only_count,
@@ -434,4 +547,50 @@ int sweep_too_many(const struct sweep_kernel *kernel, struct error *error)
         "kernel '%s' has more than 10^7 variants; add constraints, or search them with "
         "--budget 10m or --evaluations 1000",
         kernel->label);
+}
+
+/* --- where a sweep may write --- */
+
+/* The real path of `path`; if it does not exist, the real path of the part that does, and the rest.
+ * Free it. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the path at most */
+static char *real_path(const char *path)
+{
+    char *real = realpath(path, NULL);
+    if (real != NULL || strcmp(path, "/") == 0 || strcmp(path, ".") == 0)
+        return real != NULL ? real : alloc_string(path);
+    char *folder = path_folder(path);
+    char *real_folder = real_path(folder);
+    const char *slash = strrchr(path, '/');
+    real = alloc_format("%s/%s", real_folder, slash != NULL ? slash + 1 : path);
+    free(real_folder);
+    free(folder);
+    return real;
+}
+
+/* `real` is a real path, but the part of it that does not exist may have a "..". */
+static bool is_below(const char *real, const char *folder)
+{
+    size_t length = strlen(folder);
+    size_t real_length = strlen(real);
+    return strncmp(real, folder, length) == 0 &&
+           (real[length] == '/' || real[length] == '\0' || folder[length - 1] == '/') &&
+           strstr(real, "/../") == NULL &&
+           (real_length < 3 || strcmp(real + real_length - 3, "/..") != 0);
+}
+
+int sweep_check_output(const struct sweep *sweep, const char *path, const char *key,
+                       struct error *error)
+{
+    char *here = real_path(".");
+    char *real = real_path(path);
+    int status = 0;
+    if (!is_below(real, here))
+        status = error_set_at(error, ERROR_CONFIG, sweep->path, 0,
+                              "'%s = %s' is outside the current folder '%s'; to write there, add "
+                              "--%s %s",
+                              key, path, here, key, path);
+    free(real);
+    free(here);
+    return status;
 }

@@ -1,10 +1,12 @@
 #include "template/template.h"
 
 #include "base/alloc.h"
+#include "base/expression_steps.h"
 #include "base/suggestion.h"
-#include "template/name_list.h"
+#include "template/device_attributes.h"
 #include "template/value_list.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +34,39 @@ const char *const *template_stat_names(void)
     static const char *const names[] = {"registers",     "spill_bytes", "shared_bytes",
                                         "blocks_per_sm", "occupancy",   NULL};
     return names;
+}
+
+static const char *const launch_stats[] = {"registers",     "spill_bytes",   "static_shared_bytes",
+                                           "blocks_per_sm", "block_threads", NULL};
+
+const char *const *launch_stat_names(void)
+{
+    return launch_stats;
+}
+
+/* Keys of a sweep's kernel section, and names that some expressions have values for. */
+static const char *const reserved_names[] = {
+    "template", "description",          "constraint", "cache",
+    "budget",   "evaluations",          "iteration",  "reference",
+    "cover",    "cover_configurations", NULL};
+
+bool template_name_is_reserved(const char *name)
+{
+    return expression_reserves(name) || names_have(reserved_names, name) ||
+           names_have(template_stat_names(), name) || names_have(launch_stats, name) ||
+           names_have(gpu_binding_names(), name);
+}
+
+void template_names_reserved(struct names *names)
+{
+    static const char *const words[] = {"and", "or", "not", "true", "false", "yes", "no", NULL};
+    names_add_all(names, words);
+    for (size_t i = 0; expression_function_name(i) != NULL; i++)
+        names_add(names, expression_function_name(i));
+    names_add_all(names, reserved_names);
+    names_add_all(names, template_stat_names());
+    names_add_all(names, launch_stats);
+    names_add_all(names, gpu_binding_names());
 }
 
 bool constraint_needs_stats(const struct expression *constraint)
@@ -114,7 +149,7 @@ bool argument_has_buffer(const struct argument *argument)
 
 static bool names_buffer(const struct argument *argument, const char *name)
 {
-    return argument_has_buffer(argument) && expression_uses(argument->expression, name);
+    return argument_has_buffer(argument) && expression_depends(argument->expression, name);
 }
 
 bool argument_uses_buffer(const struct argument *argument, const char *name)
@@ -123,6 +158,14 @@ bool argument_uses_buffer(const struct argument *argument, const char *name)
     for (size_t i = 0; i < argument->field_count && !uses; i++)
         uses = names_buffer(&argument->fields[i], name);
     return uses;
+}
+
+bool launch_uses_buffer(const struct launch *launch, const char *name)
+{
+    for (size_t i = 0; i < launch->argument_count; i++)
+        if (argument_uses_buffer(&launch->arguments[i], name))
+            return true;
+    return false;
 }
 
 /* Of an argument without fields. */
@@ -178,13 +221,32 @@ size_t argument_field_offset(const struct argument *argument, size_t field)
     return round_up(offset, widest);
 }
 
+static void free_expressions(struct expression *const *expressions, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        expression_free(expressions[i]);
+}
+
+void tensor_map_options_free(struct tensor_map_options *options)
+{
+    if (options == NULL)
+        return;
+    free_expressions(options->dimensions, TENSOR_RANK);
+    free_expressions(options->box, TENSOR_RANK);
+    free_expressions(options->strides, TENSOR_RANK);
+    free_expressions(options->steps, TENSOR_RANK);
+    expression_free(options->swizzle);
+    expression_free(options->interleave);
+    expression_free(options->l2);
+    free(options);
+}
+
 static void argument_release(struct argument *argument)
 {
+    tensor_map_options_free(argument->tensor_map);
     expression_free(argument->expression);
     expression_free(argument->part);
-    expression_free(argument->extents[0]);
-    expression_free(argument->extents[1]);
-    tensor_map_options_free(argument->tensor_map);
+    free_expressions(argument->extents, 2);
     free(argument->fields);
 }
 
@@ -200,32 +262,29 @@ static void arguments_release(struct argument *arguments, size_t count)
 
 static void launch_release(struct launch *launch)
 {
-    for (size_t i = 0; i < 3; i++) {
-        expression_free(launch->grid[i]);
-        expression_free(launch->block[i]);
-        expression_free(launch->cluster[i]);
-    }
+    struct expression *const others[] = {launch->when,
+                                         launch->shared_bytes,
+                                         launch->cooperative,
+                                         launch->co_resident,
+                                         launch->programmatic,
+                                         launch->cluster_scheduling,
+                                         launch->shared_carveout,
+                                         launch->from,
+                                         launch->condition,
+                                         launch->next};
+    free_expressions(launch->grid, 3);
+    free_expressions(launch->block, 3);
+    free_expressions(launch->cluster, 3);
+    free_expressions(others, sizeof others / sizeof *others);
     arguments_release(launch->arguments, launch->argument_count);
     source_signature_release(&launch->signature);
-    expression_free(launch->when);
-    expression_free(launch->shared_bytes);
-    expression_free(launch->cooperative);
-    expression_free(launch->co_resident);
-    expression_free(launch->programmatic);
-    expression_free(launch->cluster_scheduling);
-    expression_free(launch->shared_carveout);
-    expression_free(launch->from);
-    expression_free(launch->condition);
-    expression_free(launch->next);
     free(launch->entry);
 }
 
 static void fill_release(struct fill *fill)
 {
-    for (size_t i = 0; i < 3; i++) {
-        expression_free(fill->arguments[i]);
-        expression_free(fill->shape[i]);
-    }
+    free_expressions(fill->arguments, 3);
+    free_expressions(fill->shape, 3);
     expression_free(fill->border);
     if (fill->kernel != NULL)
         launch_release(fill->kernel);
@@ -244,9 +303,8 @@ void template_release(struct template *template)
 {
     parameters_release(template->parameters, template->parameter_count);
     parameters_release(template->problem, template->problem_count);
-    for (size_t i = 0; i < template->figure_count; i++) {
+    for (size_t i = 0; i < template->figure_count; i++)
         expression_free(template->figures[i].expression);
-    }
     free(template->figures);
     for (size_t i = 0; i < template->buffer_count; i++) {
         expression_free(template->buffers[i].length);
@@ -263,8 +321,7 @@ void template_release(struct template *template)
     for (size_t i = 0; i < template->verifier_count; i++)
         launch_release(&template->verifiers[i].launch);
     free(template->verifiers);
-    for (size_t i = 0; i < template->constraint_count; i++)
-        expression_free(template->constraints[i]);
+    free_expressions(template->constraints, template->constraint_count);
     for (size_t i = 0; i < template->precompiled_count; i++)
         expression_free(template->precompiled[i].when);
     expression_free(template->bytes);
@@ -308,4 +365,93 @@ bool template_draws_data(const struct template *template)
     for (size_t i = 0; i < template->expectation_count; i++)
         any = any && template->expectations[i].kind != EXPECT_FILE;
     return any;
+}
+
+bool template_helper(const struct template *template, size_t index, struct helper *helper)
+{
+    for (size_t i = 0; i < template->buffer_count; i++)
+        if (template->buffers[i].fill.kind == FILL_KERNEL && index-- == 0) {
+            *helper = (struct helper){template->buffers[i].fill.kernel, NULL};
+            return true;
+        }
+    for (size_t i = 0; i < template->expectation_count; i++)
+        if (template->expectations[i].kind == EXPECT_REFERENCE && index-- == 0) {
+            const struct expectation *expectation = &template->expectations[i];
+            *helper = (struct helper){&expectation->reference, expectation};
+            return true;
+        }
+    if (index >= template->verifier_count)
+        return false;
+    const struct verifier *verifier = &template->verifiers[index];
+    *helper = (struct helper){.launch = &verifier->launch};
+    if (verifier->expectation < template->expectation_count)
+        helper->expectation = &template->expectations[verifier->expectation];
+    return true;
+}
+
+bool template_has_helpers(const struct template *template)
+{
+    struct helper helper;
+    return template_helper(template, 0, &helper);
+}
+
+/* --- figures: names for expressions --- */
+
+static bool belongs_to_word(char character)
+{
+    return isalnum((unsigned char)character) || character == '_' || character == '.';
+}
+
+/* The next word or number from `text` on, outside quotes; sets its length, which is 0 at the end. */
+static const char *next_word(const char *text, size_t *length)
+{
+    char quote = '\0';
+    for (; *text != '\0'; text++) {
+        if (quote == '\0' && belongs_to_word(*text))
+            break;
+        if (*text == quote)
+            quote = '\0';
+        else if (quote == '\0' && (*text == '"' || *text == '\''))
+            quote = *text;
+    }
+    for (*length = 0; belongs_to_word(text[*length]);)
+        ++*length;
+    return text;
+}
+
+static bool is_name(const char *name, const char *word, size_t length)
+{
+    return strncmp(name, word, length) == 0 && name[length] == '\0';
+}
+
+bool template_figure_is_named(const struct template_figure *figure, const char *text)
+{
+    size_t length;
+    for (text = next_word(text, &length); length > 0; text = next_word(text + length, &length))
+        if (is_name(figure->name, text, length))
+            return true;
+    return false;
+}
+
+char *template_figures_expand(const struct template *template, const char *text)
+{
+    const char *taken = text; /* up to here */
+    char *expanded = NULL;
+    size_t length;
+    for (const char *word = next_word(text, &length); length > 0;
+         word = next_word(word + length, &length)) {
+        size_t i = 0;
+        while (i < template->figure_count && !is_name(template->figures[i].name, word, length))
+            i++;
+        if (i == template->figure_count)
+            continue;
+        alloc_append(&expanded, "%.*s(%s)", (int)(word - taken), taken,
+                     expression_expanded(template->figures[i].expression));
+        taken = word + length;
+        if (strlen(expanded) > EXPRESSION_TEXT_LIMIT)
+            return expanded;
+    }
+    if (expanded != NULL)
+        alloc_append(&expanded, "%s", taken);
+    return expanded;
 }

@@ -8,15 +8,21 @@
 
 #include "base/error.h"
 #include "template/element.h"
-#include "template/expression.h"
 #include "template/ini_file.h"
 #include "template/source.h"
 #include "template/source_signature.h"
-#include "template/tensor_map.h"
 #include "template/value.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+
+/* Whether an expression, if there is one, names `name`. */
+static inline bool expression_depends(const struct expression *expression, const char *name)
+{
+    return expression != NULL && expression_uses(expression, name);
+}
+
+struct names;
 
 /* A tunable parameter or a problem value. Strings are the template's. */
 struct parameter {
@@ -85,6 +91,21 @@ struct texture_options {
     bool as_float;   /* integers of 8 and 16 bits are read as numbers from 0 or -1 to 1 */
 };
 
+enum { TENSOR_RANK = 5 }; /* the most dimensions of a tensor map */
+
+/* A tensor map (CUtensorMap) over a buffer; the innermost dimension first. */
+struct tensor_map_options {
+    size_t rank;
+    struct expression *dimensions[TENSOR_RANK], *box[TENSOR_RANK]; /* elements */
+    struct expression *strides[TENSOR_RANK]; /* elements, from dimension 1 on; [1] NULL: dense */
+    struct expression *steps[TENSOR_RANK];   /* [0] NULL: 1 */
+    struct expression *swizzle, *interleave; /* bytes; NULL: 0, none */
+    struct expression *l2;                   /* bytes that L2 fetches at least; NULL: 128 */
+    bool fill_nan;                           /* beyond the edges; otherwise 0 */
+};
+
+void tensor_map_options_free(struct tensor_map_options *options); /* NULL is allowed */
+
 enum argument_kind {
     ARGUMENT_SCALAR,
     ARGUMENT_STRUCT,   /* of scalars */
@@ -119,7 +140,7 @@ enum {
 /* Whether the argument is a buffer, or something over one: `expression` yields its name. */
 bool argument_has_buffer(const struct argument *argument);
 
-/* Whether the argument, or a field of it, may be the buffer called `name`. */
+/* Whether the argument, or a field of it, may be the buffer called `name`; whether one of a launch's may. */
 bool argument_uses_buffer(const struct argument *argument, const char *name);
 
 /* The lines of a launch's keys; the section's for a key that is left out. */
@@ -153,6 +174,8 @@ struct launch {
     int line;
     struct launch_lines lines;
 };
+
+bool launch_uses_buffer(const struct launch *launch, const char *name);
 
 /* COMPARE_NONE: a verifier of the same buffer compares. */
 enum compare_kind { COMPARE_EXACT, COMPARE_CLOSE, COMPARE_UNORDERED, COMPARE_NONE };
@@ -193,7 +216,10 @@ struct template_option {
     struct expression *value; /* NULL: none */
 };
 
-/* An expression with a name of its own: template_figures.h. */
+/*
+ * A name for an expression that others share, such as the number of tiles. An expression that names one
+ * means what the figure's means there, so a figure may name whatever the expressions that use it may.
+ */
 struct template_figure {
     const char *name;
     struct expression *expression;
@@ -263,6 +289,21 @@ int parameter_check(const struct parameter *parameter, struct value value, const
 /* The names of kernel statistics that constraints may use; ended by NULL. */
 const char *const *template_stat_names(void);
 
+/* Those of the launch's own kernel that its expressions may use. */
+const char *const *launch_stat_names(void);
+
+/* Whether a name means something in expressions or sweeps: a function, a statistic, a device attribute
+ * or a key. */
+bool template_name_is_reserved(const char *name);
+
+/* Adds all such names (value_list.h). */
+void template_names_reserved(struct names *names);
+
+/* `text` with the figures' expressions in place of their names; a new string, or NULL if it names
+ * none. If it becomes longer than an expression may be, the rest is left out. */
+char *template_figures_expand(const struct template *template, const char *text);
+bool template_figure_is_named(const struct template_figure *figure, const char *text);
+
 /* Whether the constraint needs kernel statistics and so waits for the compiler. */
 bool constraint_needs_stats(const struct expression *constraint);
 
@@ -295,5 +336,21 @@ int template_expected_type(const struct template *template, const struct expecta
  * some, and no expected result is a file, which may hold the results of just these numbers.
  */
 bool template_draws_data(const struct template *template);
+
+/*
+ * Helpers: the kernels of a source that the tuner launches for its own purposes, which are references,
+ * kernel(...) fills and verifiers. They are compiled once, with the parameters' defaults.
+ */
+struct helper {
+    const struct launch *launch;
+    const struct expectation
+        *expectation; /* whose result is the argument `reference`; NULL: none */
+};
+
+/* The template's helper number `index`, from 0 on; false if there are no more. */
+bool template_helper(const struct template *template, size_t index, struct helper *helper);
+
+/* Whether there is any, so that the source has to be compiled with its defaults. */
+bool template_has_helpers(const struct template *template);
 
 #endif

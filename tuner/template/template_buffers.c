@@ -1,181 +1,476 @@
-#include "template/template_buffers.h"
+#include "template/loader.h"
 
 #include "base/alloc.h"
 #include "base/path.h"
-#include "base/suggestion.h"
-#include "template/template_arguments.h"
-#include "template/template_fills.h"
-#include "template/template_launches.h"
+#include "template/value_list.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-int loader_check_type(const struct loader *loader, const char *type, int line)
+/* --- fills --- */
+
+struct fill_text {
+    char **parts; /* what is between the parentheses */
+    size_t count;
+    const char *inner; /* all of it */
+    int line;
+    const struct names *known;
+};
+
+static void read_fill(struct loader *loader, const char *text, int line, const struct names *known,
+                      struct fill *fill);
+
+static void read_numbers(struct loader *loader, const struct fill_text *text, struct fill *fill)
 {
-    if (element_from_name(type, strlen(type)) >= 0)
-        return 0;
-    const struct parameter *word = template_problem_value(loader->template, type);
-    if (word == NULL)
-        word = template_parameter(loader->template, type);
-    if (word == NULL)
-        return suggestion_unknown(loader->template->path, line, "element type", type,
-                                  element_names(), loader->error);
-    for (size_t i = 0; i < word->word_count; i++)
-        if (element_from_name(word->words[i], strlen(word->words[i])) < 0)
-            return loader_fail(loader, line,
-                               "word '%s' of the type's parameter is not an element type",
-                               word->words[i]);
-    return word->word_count > 0 ? 0
-                                : loader_fail(loader, line, "'%s' holds numbers, not types", type);
+    fill->argument_count = text->count;
+    for (size_t i = 0; i < text->count; i++)
+        fill->arguments[i] = loader_expression(loader, text->parts[i], text->line, text->known);
 }
 
-static int read_access(struct loader *loader, const char *section, struct buffer *buffer)
+static void read_file(struct loader *loader, const struct fill_text *text, struct fill *fill)
 {
-    static const char *const accesses[] = {[ACCESS_READ] = "read",
-                                           [ACCESS_WRITE] = "write",
-                                           [ACCESS_READ_WRITE] = "read_write",
-                                           [ACCESS_SCRATCH] = "scratch",
-                                           NULL};
-    struct ini_entry *entry;
-    int status = loader_need(loader, section, buffer->line, "access", &entry);
-    if (status != 0)
-        return status;
-    for (int i = 0; accesses[i] != NULL; i++) {
-        if (strcmp(accesses[i], entry->value) == 0) {
-            buffer->access = (enum buffer_access)i;
-            return 0;
-        }
+    fill->path = path_beside(loader->template->path, text->inner);
+}
+
+/* The entry that kernel(...) begins with. It takes several `parts` if it is ns::fill<float, 4>. */
+static char *take_entry(const char *text, size_t *parts)
+{
+    const char *start = text + strspn(text, " \t");
+    const char *stop = start;
+    int parentheses = 0;
+    int angles = 0;
+    *parts = 1;
+    for (; *stop != '\0' && (*stop != ',' || parentheses > 0 || angles > 0); stop++) {
+        parentheses += (*stop == '(') - (*stop == ')');
+        angles += parentheses == 0 ? (*stop == '<') - (*stop == '>') : 0;
+        *parts += parentheses == 0 && *stop == ',';
     }
-    return suggestion_unknown(loader->template->path, entry->line, "access", entry->value, accesses,
-                              loader->error);
+    while (stop > start && (stop[-1] == ' ' || stop[-1] == '\t'))
+        stop--;
+    return alloc_string_n(start, (size_t)(stop - start));
 }
 
-static int read_symbol(struct loader *loader, const char *section, struct buffer *buffer)
+/* kernel(entry, arguments...), whose grid and block are keys of the buffer's section */
+static void read_kernel(struct loader *loader, const struct fill_text *text, struct fill *fill)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-    const struct ini_entry *entry = loader_get(loader, section, "symbol");
-    if (entry == NULL)
-        return 0;
-    buffer->symbol = entry->value;
-    if (buffer->symbol[strspn(buffer->symbol, letters)] != '\0' || buffer->symbol[0] == '\0')
-        return loader_fail(loader, entry->line,
-                           "symbol '%s' is not the name of a variable at namespace scope",
-                           buffer->symbol);
-    if (buffer->access == ACCESS_SCRATCH)
-        return loader_fail(loader, entry->line,
-                           "buffer '%s' is a variable that only the kernel uses: it needs no "
-                           "section, since it begins anew with every load of the code",
-                           buffer->name);
-    return 0;
+    struct names known = {0};
+    size_t taken;
+    fill->kernel = alloc_zeroed(1, sizeof *fill->kernel);
+    fill->kernel->entry = take_entry(text->inner, &taken);
+    fill->kernel->lines.arguments = text->line;
+    names_add_all(&known, text->known->items);
+    names_add_all(&known, loader->buffers.items);
+    loader_append_arguments(loader, text->parts + taken, text->count - taken, text->line, &known,
+                            fill->kernel);
+    free(known.items);
 }
 
-/* The kernel reaches a variable by its name. A reference gets the problem's own copy. */
-int loader_check_symbols(const struct loader *loader)
+/* border(width, fill, extents...): another fill, whose elements near an edge are 0 */
+/* NOLINTNEXTLINE(misc-no-recursion): a border in a border is refused */
+static void read_border(struct loader *loader, const struct fill_text *text, struct fill *fill)
 {
-    const struct template *template = loader->template;
-    for (size_t i = 0; i < template->launch_count; i++)
-        for (size_t j = 0; j < template->launches[i].argument_count; j++)
-            for (size_t k = 0; k < template->buffer_count; k++)
-                if (template->buffers[k].symbol != NULL &&
-                    argument_uses_buffer(&template->launches[i].arguments[j],
-                                         template->buffers[k].name))
-                    return loader_fail(loader, template->launches[i].line,
-                                       "buffer '%s' is a variable of the source, which the kernel "
-                                       "reaches by its name; it cannot be an argument",
-                                       template->buffers[k].name);
-    return 0;
+    read_fill(loader, text->parts[1], text->line, text->known, fill);
+    if (fill->border != NULL)
+        loader_fail(loader, text->line, "fill 'border(%s)' has a border in a border", text->inner);
+    if (loader_failed(loader))
+        return;
+    fill->border = loader_expression(loader, text->parts[0], text->line, text->known);
+    fill->shape_count = text->count - 2;
+    for (size_t i = 2; i < text->count; i++)
+        fill->shape[i - 2] = loader_expression(loader, text->parts[i], text->line, text->known);
+}
+
+/* To add a fill: a line here, and where fill.c and device_kernels.cu compute its elements. */
+static const struct fill_word {
+    const char *name;
+    size_t least, most; /* arguments */
+    enum fill_kind kind;
+    void (*read)(struct loader *loader, const struct fill_text *text, struct fill *fill);
+} fills[] = {
+    {"constant", 1, 1, FILL_CONSTANT, read_numbers},
+    {"uniform", 2, 3, FILL_UNIFORM, read_numbers},
+    {"integers", 2, 3, FILL_INTEGERS, read_numbers},
+    {"counting", 2, 2, FILL_COUNTING, read_numbers},
+    {"normal", 2, 3, FILL_NORMAL, read_numbers},
+    {"kernel", 1, SIZE_MAX, FILL_KERNEL, read_kernel},
+    {"file", 0, SIZE_MAX, FILL_FILE, read_file},
+    {"border", 2, 5, FILL_NONE, read_border},
+};
+
+static const struct fill_word *find_fill(const char *name)
+{
+    for (size_t i = 0; i < sizeof fills / sizeof *fills; i++)
+        if (strcmp(fills[i].name, name) == 0)
+            return &fills[i];
+    return NULL;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): a border in a border is refused */
+static void read_fill(struct loader *loader, const char *text, int line, const struct names *known,
+                      struct fill *fill)
+{
+    char *copy = alloc_string(text);
+    char *inner;
+    bool call = split_call(copy, &inner);
+    const struct fill_word *word = call ? find_fill(copy) : NULL;
+    fill->line = line;
+    if (!call)
+        loader_fail(loader, line, "fill '%s' is not of the form constant(0)", text);
+    else if (word == NULL)
+        loader_fail(loader, line,
+                    "unknown fill '%s'; expected constant, uniform, normal, integers, "
+                    "counting, kernel, file or border",
+                    copy);
+    if (!loader_failed(loader) && word != NULL) {
+        struct fill_text parts = {.inner = inner, .line = line, .known = known};
+        parts.count = text_split(inner, ',', &parts.parts);
+        fill->kind = word->kind;
+        if (parts.count < word->least || parts.count > word->most)
+            loader_fail(loader, line, "wrong number of arguments to fill '%s'", copy);
+        else
+            word->read(loader, &parts, fill);
+        text_split_release(parts.parts, parts.count);
+    }
+    free(copy);
 }
 
 /* A kernel that fills may read only what is filled before it, in the order of the file. */
-static int check_fill_arguments(struct loader *loader, const struct buffer *buffer)
+static void check_fill_kernel(struct loader *loader, const struct buffer *buffer)
 {
     const struct template *template = loader->template;
     const struct launch *kernel = buffer->fill.kernel;
-    int line = buffer->fill.line;
-    int status =
-        loader_refuse_name(loader, kernel, "reference", "the reference of an [expect] section");
-    if (status == 0 && template->verifier_count > 0)
-        status = loader_refuse_name(loader, kernel, "wrong", "a [verify] section");
-    if (status == 0)
-        status = loader_check_helper_arguments(loader, kernel, "fill");
-    for (size_t i = 0; i < kernel->argument_count && status == 0; i++) {
-        const struct argument *argument = &kernel->arguments[i];
-        for (size_t j = 0; j < template->buffer_count && status == 0; j++) {
-            const struct buffer *other = &template->buffers[j];
-            bool filled = other <= buffer &&
-                          (other->access == ACCESS_READ || other->access == ACCESS_READ_WRITE);
-            if (!filled && argument_uses_buffer(argument, other->name))
-                status = loader_fail(loader, line,
-                                     "buffer '%s' is not filled before this one; a kernel that "
-                                     "fills can read buffers with a fill that are above it",
-                                     other->name);
-        }
+    loader_refuse_name(loader, kernel, "reference", "the reference of an [expect] section");
+    if (template->verifier_count > 0)
+        loader_refuse_name(loader, kernel, "wrong", "a [verify] section");
+    loader_check_helper(loader, kernel, "fill");
+    for (size_t i = 0; i < template->buffer_count; i++) {
+        const struct buffer *other = &template->buffers[i];
+        bool filled =
+            other <= buffer && (other->access == ACCESS_READ || other->access == ACCESS_READ_WRITE);
+        if (!filled && launch_uses_buffer(kernel, other->name))
+            loader_fail(loader, buffer->fill.line,
+                        "buffer '%s' is not filled before this one; a kernel that "
+                        "fills can read buffers with a fill that are above it",
+                        other->name);
     }
-    return status;
 }
 
 /* The grid and block of fill = kernel(...), which no other fill has. */
-static int read_fill_kernel(struct loader *loader, const char *section, struct buffer *buffer)
+static void read_fill_kernel(struct loader *loader, const char *section, struct buffer *buffer)
 {
     static const char *const keys[] = {"grid", "block", "shared_bytes"};
     struct launch *kernel = buffer->fill.kernel;
     for (size_t i = 0; i < 3 && kernel == NULL; i++) {
         const struct ini_entry *entry = loader_get(loader, section, keys[i]);
         if (entry != NULL)
-            return loader_fail(loader, entry->line, "'%s' is for fill = kernel(...) alone",
-                               keys[i]);
+            loader_fail(loader, entry->line, "'%s' is for fill = kernel(...) alone", keys[i]);
     }
     if (kernel == NULL)
-        return 0;
+        return;
     if (buffer->access == ACCESS_SCRATCH)
-        return loader_fail(loader, buffer->fill.line,
-                           "scratch buffer '%s' cannot have a fill of the source; fill it with a "
-                           "launch",
-                           buffer->name);
+        loader_fail(loader, buffer->fill.line,
+                    "scratch buffer '%s' cannot have a fill of the source; fill it with a launch",
+                    buffer->name);
     kernel->name = buffer->name;
     kernel->line = buffer->fill.line;
-    int status = loader_read_geometry(loader, section, &loader->base, kernel);
+    loader_read_geometry(loader, section, &loader->base, kernel);
     kernel->lines.entry = kernel->lines.arguments = buffer->fill.line;
-    return status != 0 ? status : check_fill_arguments(loader, buffer);
+    check_fill_kernel(loader, buffer);
 }
 
-int loader_read_buffer(struct loader *loader, const char *section, struct buffer *buffer)
+/* --- buffers --- */
+
+/* That `type` is an element type, or a parameter or problem word that names one. */
+static void check_type(struct loader *loader, const char *type, int line)
 {
-    struct ini_entry *type;
-    struct ini_entry *length;
-    int status = loader_need(loader, section, buffer->line, "type", &type);
-    if (status == 0)
-        status = loader_need(loader, section, buffer->line, "length", &length);
-    if (status == 0)
-        status = read_access(loader, section, buffer);
-    if (status == 0)
-        status = loader_read_yes(loader, section, "unchecked", &buffer->unchecked);
-    bool scratch = buffer->access == ACCESS_SCRATCH;
-    if (status == 0)
-        status = loader_check_type(loader, type->value, type->line);
-    if (status != 0)
-        return status;
+    if (element_from_name(type, strlen(type)) >= 0)
+        return;
+    const struct parameter *word = template_problem_value(loader->template, type);
+    if (word == NULL)
+        word = template_parameter(loader->template, type);
+    if (word == NULL) {
+        loader_fail_unknown(loader, line, "element type", type, element_names());
+        return;
+    }
+    for (size_t i = 0; i < word->word_count; i++)
+        if (element_from_name(word->words[i], strlen(word->words[i])) < 0)
+            loader_fail(loader, line, "word '%s' of the type's parameter is not an element type",
+                        word->words[i]);
+    if (word->word_count == 0)
+        loader_fail(loader, line, "'%s' holds numbers, not types", type);
+}
+
+static void read_access(struct loader *loader, const struct ini_entry *entry, struct buffer *buffer)
+{
+    static const char *const accesses[] = {[ACCESS_READ] = "read",
+                                           [ACCESS_WRITE] = "write",
+                                           [ACCESS_READ_WRITE] = "read_write",
+                                           [ACCESS_SCRATCH] = "scratch",
+                                           NULL};
+    int access = 0;
+    while (accesses[access] != NULL && strcmp(accesses[access], entry->value) != 0)
+        access++;
+    if (accesses[access] == NULL)
+        loader_fail_unknown(loader, entry->line, "access", entry->value, accesses);
+    else
+        buffer->access = (enum buffer_access)access;
+}
+
+static void read_symbol(struct loader *loader, const char *section, struct buffer *buffer)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    const struct ini_entry *entry = loader_get(loader, section, "symbol");
+    if (entry == NULL)
+        return;
+    buffer->symbol = entry->value;
+    if (buffer->symbol[strspn(buffer->symbol, letters)] != '\0' || buffer->symbol[0] == '\0')
+        loader_fail(loader, entry->line,
+                    "symbol '%s' is not the name of a variable at namespace scope", buffer->symbol);
+    if (buffer->access == ACCESS_SCRATCH)
+        loader_fail(loader, entry->line,
+                    "buffer '%s' is a variable that only the kernel uses: it needs no "
+                    "section, since it begins anew with every load of the code",
+                    buffer->name);
+}
+
+void loader_read_buffer(struct loader *loader, const char *section, struct buffer *buffer)
+{
+    const struct ini_entry *type = loader_need(loader, section, buffer->line, "type");
+    const struct ini_entry *length = loader_need(loader, section, buffer->line, "length");
+    const struct ini_entry *access = loader_need(loader, section, buffer->line, "access");
+    buffer->fill = (struct fill){.kind = FILL_NONE, .buffer = buffer->name};
+    if (access == NULL)
+        return;
     buffer->type = type->value;
-    status = read_symbol(loader, section, buffer);
-    if (status != 0)
-        return status;
-    const struct names *known = scratch ? &loader->grids : &loader->base;
-    status = loader_read_expression(loader, length->value, length->line, known, &buffer->length);
+    read_access(loader, access, buffer);
+    buffer->unchecked = loader_yes(loader, section, "unchecked");
+    check_type(loader, type->value, type->line);
+    read_symbol(loader, section, buffer);
+    const struct names *known = buffer->access == ACCESS_SCRATCH ? &loader->grids : &loader->base;
+    buffer->length = loader_expression(loader, length->value, length->line, known);
     const struct ini_entry *fill = loader_get(loader, section, "fill");
-    buffer->fill.kind = FILL_NONE;
-    buffer->fill.buffer = buffer->name;
-    bool takes_fill = buffer->access != ACCESS_WRITE;
-    bool needs_fill = buffer->access == ACCESS_READ || buffer->access == ACCESS_READ_WRITE;
-    if (status == 0 && fill == NULL && needs_fill)
-        status = loader_fail(loader, buffer->line,
-                             "buffer '%s' needs a fill, such as uniform(-1, 1)", buffer->name);
-    if (status == 0 && fill != NULL && !takes_fill)
-        status =
-            loader_fail(loader, fill->line,
-                        "buffer '%s' is an output, which is poisoned; use read_write for one that "
-                        "starts with a fill",
+    if (fill == NULL && buffer->access != ACCESS_WRITE && buffer->access != ACCESS_SCRATCH)
+        loader_fail(loader, buffer->line, "buffer '%s' needs a fill, such as uniform(-1, 1)",
+                    buffer->name);
+    if (fill != NULL && buffer->access == ACCESS_WRITE)
+        loader_fail(loader, fill->line,
+                    "buffer '%s' is an output, which is poisoned; use read_write for one that "
+                    "starts with a fill",
+                    buffer->name);
+    if (fill != NULL)
+        read_fill(loader, fill->value, fill->line, known, &buffer->fill);
+    if (!loader_failed(loader))
+        read_fill_kernel(loader, section, buffer);
+}
+
+/* The kernel reaches a variable by its name. A reference gets the problem's own copy. */
+void loader_check_symbols(struct loader *loader)
+{
+    const struct template *template = loader->template;
+    for (size_t i = 0; i < template->launch_count; i++)
+        for (size_t j = 0; j < template->buffer_count; j++)
+            if (template->buffers[j].symbol != NULL &&
+                launch_uses_buffer(&template->launches[i], template->buffers[j].name))
+                loader_fail(loader, template->launches[i].line,
+                            "buffer '%s' is a variable of the source, which the kernel "
+                            "reaches by its name; it cannot be an argument",
+                            template->buffers[j].name);
+}
+
+/* --- expected results --- */
+
+/* The index of the buffer that a section is about; 0 after an error. */
+static size_t find_buffer(struct loader *loader, const char *name, int line)
+{
+    const struct template *template = loader->template;
+    struct names names = {0};
+    for (size_t i = 0; i < template->buffer_count; i++)
+        if (strcmp(template->buffers[i].name, name) == 0)
+            return i;
+    for (size_t i = 0; i < template->buffer_count; i++)
+        names_add(&names, template->buffers[i].name);
+    if (names.items == NULL)
+        loader_fail(loader, line, "unknown buffer '%s': the template has no buffers", name);
+    loader_fail_unknown(loader, line, "buffer", name, names.items);
+    free(names.items);
+    return 0;
+}
+
+/* "absolute(e)", "relative(e)" or "close(absolute, relative)". */
+static void read_tolerances(struct loader *loader, const struct ini_entry *entry,
+                            struct expectation *expectation)
+{
+    char *copy = alloc_string(entry->value);
+    char *inner = NULL;
+    char **texts = NULL;
+    bool call = split_call(copy, &inner);
+    size_t count = call ? text_split(inner, ',', &texts) : 0;
+    struct expression **kinds[2] = {NULL, NULL};
+    if (call && strcmp(copy, "absolute") == 0 && count == 1)
+        kinds[0] = &expectation->absolute;
+    else if (call && strcmp(copy, "relative") == 0 && count == 1)
+        kinds[0] = &expectation->relative;
+    else if (call && strcmp(copy, "close") == 0 && count == 2) {
+        kinds[0] = &expectation->absolute;
+        kinds[1] = &expectation->relative;
+    } else
+        loader_fail(loader, entry->line,
+                    "compare '%s' is unknown; expected exact, absolute(e), relative(e), "
+                    "close(absolute, relative) or unordered",
+                    entry->value);
+    for (size_t i = 0; i < 2 && kinds[i] != NULL; i++)
+        *kinds[i] = loader_expression(loader, texts[i], entry->line, &loader->base);
+    text_split_release(texts, count);
+    free(copy);
+}
+
+/* With a verifier of the same buffer, which compares, it may be missing. */
+static void read_compare(struct loader *loader, const char *section,
+                         struct expectation *expectation)
+{
+    char *verifier = alloc_format("verify%s", strchr(section, '.'));
+    bool verified = loader_get(loader, verifier, "entry") != NULL;
+    free(verifier);
+    const struct ini_entry *entry =
+        verified ? loader_get(loader, section, "compare")
+                 : loader_need(loader, section, expectation->line, "compare");
+    if (entry == NULL)
+        expectation->compare = COMPARE_NONE;
+    else if (strcmp(entry->value, "exact") == 0)
+        expectation->compare = COMPARE_EXACT;
+    else if (strcmp(entry->value, "unordered") == 0)
+        expectation->compare = COMPARE_UNORDERED;
+    else {
+        expectation->compare = COMPARE_CLOSE;
+        read_tolerances(loader, entry, expectation);
+    }
+    expectation->nan_equal = loader_yes(loader, section, "nan_equal");
+    if (expectation->nan_equal && expectation->compare == COMPARE_UNORDERED)
+        loader_fail(loader, loader_get(loader, section, "nan_equal")->line,
+                    "nan_equal has no meaning with 'unordered', which compares bits");
+}
+
+void loader_read_expectation(struct loader *loader, const char *section,
+                             struct expectation *expectation)
+{
+    struct launch *launch = &expectation->reference;
+    struct fill *fill = &expectation->fill;
+    expectation->buffer = find_buffer(loader, strchr(section, '.') + 1, expectation->line);
+    const struct ini_entry *reference =
+        loader_need(loader, section, expectation->line, "reference");
+    read_compare(loader, section, expectation);
+    const struct ini_entry *type = loader_get(loader, section, "reference_type");
+    if (type != NULL) {
+        expectation->reference_type = type->value;
+        check_type(loader, type->value, type->line);
+    }
+    if (loader_failed(loader))
+        return;
+    fill->buffer = loader->template->buffers[expectation->buffer].name;
+    if (reference->value[strcspn(reference->value, "(<:")] == '(') {
+        read_fill(loader, reference->value, reference->line, &loader->base, fill);
+        bool plain = fill->kind == FILL_CONSTANT || fill->kind == FILL_FILE;
+        if (!plain || fill->border != NULL)
+            loader_fail(loader, reference->line,
+                        "reference '%s' is invalid; expected an entry, constant(x) or file(x.npy)",
+                        reference->value);
+        expectation->kind = fill->kind == FILL_FILE ? EXPECT_FILE : EXPECT_CONSTANT;
+        return;
+    }
+    expectation->kind = EXPECT_REFERENCE;
+    launch->name = "reference";
+    launch->entry = alloc_string(reference->value);
+    launch->line = expectation->line;
+    loader_read_geometry(loader, section, &loader->base, launch);
+    launch->lines.entry = reference->line;
+    loader_check_helper(loader, launch, "reference");
+    if (loader->template->verifier_count > 0)
+        loader_refuse_name(loader, launch, "wrong", "a [verify] section");
+}
+
+/* --- verifiers --- */
+
+void loader_read_verifier(struct loader *loader, const char *section, struct verifier *verifier)
+{
+    struct launch *launch = &verifier->launch;
+    launch->name = strchr(section, '.') + 1;
+    launch->counts = true;
+    launch->line = verifier->line;
+    verifier->buffer = find_buffer(loader, launch->name, verifier->line);
+    const struct ini_entry *entry = loader_need(loader, section, verifier->line, "entry");
+    if (entry == NULL)
+        return;
+    launch->entry = alloc_string(entry->value);
+    loader_read_geometry(loader, section, &loader->base, launch);
+    loader_check_helper(loader, launch, "verifier");
+    if (!launch_uses_buffer(launch, "wrong"))
+        loader_fail(loader, launch->lines.arguments,
+                    "verifier '%s' needs the argument `wrong`, a pointer to the number of "
+                    "wrong elements",
+                    launch->entry);
+}
+
+void loader_link_verifiers(struct loader *loader)
+{
+    const struct template *template = loader->template;
+    for (size_t i = 0; i < template->verifier_count; i++) {
+        struct verifier *verifier = &template->verifiers[i];
+        if (!launch_uses_buffer(&verifier->launch, "reference"))
+            continue;
+        for (size_t j = 0; j < template->expectation_count; j++)
+            if (template->expectations[j].buffer == verifier->buffer)
+                verifier->expectation = j;
+        if (verifier->expectation == SIZE_MAX)
+            loader_fail(loader, verifier->launch.lines.arguments,
+                        "`reference` is the expected result of [expect.%s], which the "
+                        "template does not have",
+                        verifier->launch.name);
+    }
+}
+
+/* The line of the section that judges results in the buffer; 0 if none does. */
+static int judge_line(const struct template *template, size_t buffer)
+{
+    int line = 0;
+    for (size_t i = 0; i < template->expectation_count; i++)
+        if (template->expectations[i].buffer == buffer)
+            line = template->expectations[i].line;
+    for (size_t i = 0; i < template->verifier_count; i++)
+        if (template->verifiers[i].buffer == buffer)
+            line = template->verifiers[i].line;
+    return line;
+}
+
+void loader_check_results(struct loader *loader)
+{
+    const struct template *template = loader->template;
+    for (size_t i = 0; i < template->buffer_count; i++) {
+        const struct buffer *buffer = &template->buffers[i];
+        bool written = buffer->access == ACCESS_WRITE || buffer->access == ACCESS_READ_WRITE;
+        bool scratch = buffer->access == ACCESS_SCRATCH;
+        int judge = judge_line(template, i);
+        if (scratch && judge != 0)
+            loader_fail(loader, judge,
+                        "scratch buffer '%s' has no expected result; make it write or read_write",
                         buffer->name);
-    if (status == 0 && fill != NULL)
-        status = loader_read_fill(loader, fill->value, fill->line, known, &buffer->fill);
-    return status != 0 ? status : read_fill_kernel(loader, section, buffer);
+        if (written && judge == 0 && !buffer->unchecked)
+            loader_fail(loader, buffer->line,
+                        "nothing checks what is written to buffer '%s'; add an [expect] or a "
+                        "[verify] section for it, or `unchecked = yes` if any contents are right",
+                        buffer->name);
+        if (buffer->unchecked && judge != 0)
+            loader_fail(loader, buffer->line,
+                        "buffer '%s' is unchecked, but has an expected result or a verifier",
+                        buffer->name);
+        if (buffer->unchecked && !written)
+            loader_fail(loader, buffer->line, "buffer '%s' is not an output; leave out `unchecked`",
+                        buffer->name);
+        /* helpers run outside of any variant, so they have none of a variant's scratch buffers */
+        struct helper helper;
+        for (size_t j = 0; scratch && template_helper(template, j, &helper); j++)
+            if (launch_uses_buffer(helper.launch, buffer->name))
+                loader_fail(loader, helper.launch->lines.arguments,
+                            "a %s cannot use scratch buffer '%s'",
+                            helper.launch->counts ? "verifier" : "reference", buffer->name);
+    }
 }

@@ -1,54 +1,314 @@
-#include "template/template_launches.h"
+#include "template/loader.h"
 
 #include "base/alloc.h"
-#include "template/launch_attributes.h"
-#include "template/template_arguments.h"
-#include "template/template_kernel.h"
-#include "template/template_names.h"
+#include "template/launch_plan.h"
 #include "template/value_list.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int read_extents(struct loader *loader, const char *section, const char *key,
-                        const struct names *known, struct expression **extents, size_t *count)
+/* --- plain arguments, and lists of them --- */
+
+/* "uint64 n" is a scalar, "bool x" a condition; anything else an expression that yields a buffer. */
+static void read_plain(struct loader *loader, const char *text, int line, const struct names *known,
+                       struct argument *argument)
+{
+    size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789");
+    bool typed = isspace((unsigned char)text[word]);
+    int type = typed ? element_from_name(text, word) : -1;
+    argument->is_condition = typed && word == strlen("bool") && strncmp(text, "bool", word) == 0;
+    if (argument->is_condition)
+        type = ELEMENT_UINT8;
+    argument->kind = type < 0 ? ARGUMENT_BUFFER : ARGUMENT_SCALAR;
+    if (type >= 0) {
+        argument->type = (enum element_type)type;
+        text += word + strspn(text + word, " \t");
+    }
+    argument->expression = loader_expression(loader, text, line, known);
+    if (argument->expression == NULL || type >= 0)
+        return;
+    for (size_t i = 0; i < expression_name_count(argument->expression); i++) {
+        const char *name = expression_name(argument->expression, i);
+        if (names_have(loader->buffers.items, name) && !names_have(loader->base.items, name))
+            return;
+    }
+    loader_fail(loader, line,
+                "argument '%s' is not a buffer; give a scalar its type, such as uint64 n", text);
+}
+
+/* "float 1, int32 n", the inside of a struct. */
+static void read_struct(struct loader *loader, const char *text, int line,
+                        const struct names *known, struct argument *argument)
+{
+    char **texts;
+    size_t count = text_split(text, ',', &texts);
+    argument->kind = ARGUMENT_STRUCT;
+    if (count == 0)
+        loader_fail(loader, line, "struct(%s) has no fields", text);
+    for (size_t i = 0; i < count; i++) {
+        struct argument *field = ARRAY_APPEND(argument->fields, argument->field_count);
+        read_plain(loader, texts[i], line, known, field);
+        if (field->kind != ARGUMENT_SCALAR)
+            loader_fail(loader, line, "field '%s' of a struct is not a scalar", texts[i]);
+    }
+    if (argument_field_offset(argument, argument->field_count) > STRUCT_BYTES)
+        loader_fail(loader, line, "struct(%s) has more than 64 bytes", text);
+    text_split_release(texts, count);
+}
+
+/* "a, b, c by m * k", the inside of pointers: of `c`, pointers to its parts of so many elements. */
+static void read_pointers(struct loader *loader, const char *text, int line,
+                          const struct names *known, struct argument *argument)
+{
+    static const char by[] = " by ";
+    char **texts;
+    size_t count = text_split(text, ',', &texts);
+    argument->kind = ARGUMENT_POINTERS;
+    if (count == 0)
+        loader_fail(loader, line, "pointers(%s) has no buffers", text);
+    for (size_t i = 0; i < count; i++) {
+        struct argument *field = ARRAY_APPEND(argument->fields, argument->field_count);
+        char *part = strstr(texts[i], by);
+        if (part != NULL) {
+            *part = '\0';
+            field->part = loader_expression(loader, part + strlen(by), line, known);
+        }
+        read_plain(loader, texts[i], line, known, field);
+        if (field->kind != ARGUMENT_BUFFER)
+            loader_fail(loader, line, "'%s' among pointers is not a buffer", texts[i]);
+    }
+    text_split_release(texts, count);
+}
+
+/* --- textures --- */
+
+/* False if `text` is none of the words. */
+static bool read_texture_word(const char *text, struct texture_options *options)
+{
+    static const char *const addresses[] = {[TEXTURE_WRAP] = "wrap",
+                                            [TEXTURE_CLAMP] = "clamp",
+                                            [TEXTURE_MIRROR] = "mirror",
+                                            [TEXTURE_BORDER] = "border"};
+    for (int i = 0; i < 4; i++)
+        if (strcmp(text, addresses[i]) == 0) {
+            options->address = (enum texture_address)i;
+            return true;
+        }
+    if (strcmp(text, "point") == 0 || strcmp(text, "linear") == 0)
+        options->linear = text[0] == 'l';
+    else if (strcmp(text, "normalized") == 0)
+        options->normalized = true;
+    else if (strcmp(text, "as_float") == 0)
+        options->as_float = true;
+    else
+        return false;
+    return true;
+}
+
+/* "image, width, height, linear, …": the buffer, then nothing or two extents, then words. */
+static void read_texture(struct loader *loader, const char *inner, int line,
+                         const struct names *known, struct argument *argument)
+{
+    char **parts;
+    size_t count = text_split(inner, ',', &parts);
+    size_t extents = 0;
+    bool words = false;
+    argument->kind = ARGUMENT_TEXTURE;
+    argument->texture.address = TEXTURE_CLAMP;
+    if (count == 0 || !names_have(loader->buffers.items, parts[0]))
+        loader_fail(loader, line, "'texture(%s)' is not a texture over a buffer", inner);
+    for (size_t i = 0; i < count && !loader_failed(loader); i++) {
+        if (i == 0)
+            argument->expression = loader_expression(loader, parts[0], line, known);
+        else if (read_texture_word(parts[i], &argument->texture))
+            words = true;
+        else if (words || extents == 2)
+            loader_fail(loader, line,
+                        "'%s' in a texture is none of point, linear, clamp, border, wrap, "
+                        "mirror, normalized, as_float",
+                        parts[i]);
+        else
+            argument->extents[extents++] = loader_expression(loader, parts[i], line, known);
+    }
+    if (extents == 1 || (extents == 0 && words))
+        loader_fail(loader, line,
+                    "texture(%s, …) needs a width and a height, or neither and no words", parts[0]);
+    text_split_release(parts, count);
+}
+
+/* --- tensor maps --- */
+
+/* Whether the first parenthesis ends with the text. */
+static bool is_tuple(const char *text)
+{
+    int depth = 0;
+    for (const char *p = text; *p != '\0'; p++) {
+        depth += (*p == '(') - (*p == ')');
+        if (depth == 0)
+            return p > text && p[1] == '\0';
+    }
+    return false;
+}
+
+/* "(k, m)", or one expression: `*count` expressions or, if it is 0, 1 to TENSOR_RANK, which sets
+ * it. */
+static void read_tuple(struct loader *loader, const char *text, int line, const struct names *known,
+                       struct expression **expressions, size_t *count)
+{
+    bool tuple = is_tuple(text);
+    char *inner = alloc_string_n(text + tuple, strlen(text) - 2 * (size_t)tuple);
+    char **parts;
+    size_t found = text_split(inner, ',', &parts);
+    size_t least = *count > 0 ? *count : 1;
+    size_t most = *count > 0 ? *count : TENSOR_RANK;
+    if (found < least || found > most)
+        loader_fail(loader, line, "'%s' of a tensor map has %zu expressions; it takes %zu%s", text,
+                    found, least, least < most ? " to 5" : "");
+    for (size_t i = 0; i < found && !loader_failed(loader); i++)
+        expressions[i] = loader_expression(loader, parts[i], line, known);
+    *count = found;
+    text_split_release(parts, found);
+    free(inner);
+}
+
+static void read_tensor_option(struct loader *loader, const char *text, int line,
+                               const struct names *known, struct tensor_map_options *options)
+{
+    const struct {
+        const char *word;
+        struct expression **expressions;
+        size_t count;
+    } words[] = {{"swizzle", &options->swizzle, 1},
+                 {"interleave", &options->interleave, 1},
+                 {"l2", &options->l2, 1},
+                 {"strides", &options->strides[1], options->rank - 1},
+                 {"steps", &options->steps[0], options->rank}};
+    char *copy = alloc_string(text);
+    char *inner;
+    bool call = split_call(copy, &inner);
+    bool is_known = !call && strcmp(text, "fill_nan") == 0;
+    options->fill_nan = options->fill_nan || is_known;
+    for (size_t i = 0; call && i < sizeof words / sizeof *words; i++) {
+        size_t count = words[i].count;
+        if (strcmp(copy, words[i].word) != 0 || count == 0)
+            continue;
+        is_known = true;
+        if (words[i].expressions[0] != NULL)
+            loader_fail(loader, line, "'%s' is given twice in a tensor map", copy);
+        read_tuple(loader, inner, line, known, words[i].expressions, &count);
+    }
+    if (!is_known)
+        loader_fail(loader, line,
+                    "'%s' in a tensor map is none of swizzle(64), interleave(32), l2(256), "
+                    "strides(n), steps(1, 2), fill_nan",
+                    text);
+    free(copy);
+}
+
+/* "a, (k, m), (64, 32), swizzle(128)": the buffer, its dimensions, a box, and options. */
+static void read_tensor_map(struct loader *loader, const char *inner, int line,
+                            const struct names *known, struct argument *argument)
+{
+    struct tensor_map_options *options = alloc_zeroed(1, sizeof *options);
+    char **parts;
+    size_t count = text_split(inner, ',', &parts);
+    argument->kind = ARGUMENT_TENSOR_MAP;
+    argument->tensor_map = options;
+    if (count >= 3 && names_have(loader->buffers.items, parts[0])) {
+        argument->expression = loader_expression(loader, parts[0], line, known);
+        read_tuple(loader, parts[1], line, known, options->dimensions, &options->rank);
+        size_t box_rank = options->rank;
+        read_tuple(loader, parts[2], line, known, options->box, &box_rank);
+    } else {
+        loader_fail(loader, line,
+                    "'tensor_map(%s)' does not name a buffer, its dimensions and a box", inner);
+    }
+    for (size_t i = 3; i < count && !loader_failed(loader); i++)
+        read_tensor_option(loader, parts[i], line, known, options);
+    text_split_release(parts, count);
+}
+
+/* --- arguments --- */
+
+static bool is_call(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+    return strncmp(text, word, length) == 0 && text[length + strspn(text + length, " \t")] == '(';
+}
+
+static void read_argument(struct loader *loader, const char *text, int line,
+                          const struct names *known, struct argument *argument)
+{
+    static const struct {
+        const char *word, *form;
+        void (*read)(struct loader *loader, const char *inner, int line, const struct names *known,
+                     struct argument *argument);
+    } calls[] = {{"struct", "of the form struct(float 1, int32 n)", read_struct},
+                 {"pointers", "of the form pointers(a, b)", read_pointers},
+                 {"texture", "a texture over a buffer", read_texture},
+                 {"tensor_map", "of the form tensor_map(a, (n, m), (64, 32))", read_tensor_map}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        if (!is_call(text, calls[i].word))
+            continue;
+        char *copy = alloc_string(text);
+        char *inner;
+        if (split_call(copy, &inner))
+            calls[i].read(loader, inner, line, known, argument);
+        else
+            loader_fail(loader, line, "'%s' is not %s", text, calls[i].form);
+        free(copy);
+        return;
+    }
+    read_plain(loader, text, line, known, argument);
+}
+
+void loader_append_arguments(struct loader *loader, char **texts, size_t count, int line,
+                             const struct names *known, struct launch *launch)
+{
+    for (size_t i = 0; i < count && !loader_failed(loader); i++)
+        read_argument(loader, texts[i], line, known,
+                      ARRAY_APPEND(launch->arguments, launch->argument_count));
+}
+
+void loader_refuse_name(struct loader *loader, const struct launch *launch, const char *name,
+                        const char *who)
+{
+    if (launch_uses_buffer(launch, name))
+        loader_fail(loader, launch->lines.arguments,
+                    "launch '%s' has '%s' among its arguments, which only %s has", launch->name,
+                    name, who);
+}
+
+void loader_check_helper(struct loader *loader, const struct launch *helper, const char *kind)
+{
+    for (size_t i = 0; i < helper->argument_count; i++) {
+        bool texture = helper->arguments[i].kind == ARGUMENT_TEXTURE;
+        if (texture || helper->arguments[i].kind == ARGUMENT_TENSOR_MAP)
+            loader_fail(loader, helper->lines.arguments,
+                        "%s '%s' has a %s; give it the buffer itself", kind, helper->entry,
+                        texture ? "texture" : "tensor map");
+    }
+}
+
+/* --- launches --- */
+
+static void read_extents(struct loader *loader, const char *section, const char *key,
+                         const struct names *known, struct expression **extents, size_t *count)
 {
     const struct ini_entry *entry = loader_get(loader, section, key);
     *count = 0;
     if (entry == NULL)
-        return 0;
+        return;
     char **texts;
     size_t parts = text_split(entry->value, ',', &texts);
-    int status = parts >= 1 && parts <= 3
-                     ? 0
-                     : loader_fail(loader, entry->line, "'%s' takes 1 to 3 expressions", key);
-    for (size_t i = 0; i < parts && status == 0; i++) {
-        *count = i + 1;
-        status = loader_read_expression(loader, texts[i], entry->line, known, &extents[i]);
+    if (parts < 1 || parts > 3)
+        loader_fail(loader, entry->line, "'%s' takes 1 to 3 expressions", key);
+    for (size_t i = 0; i < parts && !loader_failed(loader); i++) {
+        extents[i] = loader_expression(loader, texts[i], entry->line, known);
+        *count += extents[i] != NULL;
     }
     text_split_release(texts, parts);
-    return status;
-}
-
-static int read_loop(struct loader *loader, const char *section, const struct names *known,
-                     struct launch *launch)
-{
-    const char *const keys[] = {"from", "while", "next"};
-    struct expression **const expressions[] = {&launch->from, &launch->condition, &launch->next};
-    for (size_t i = 0; i < 3; i++) {
-        struct ini_entry *entry = loader_get(loader, section, keys[i]);
-        if (launch->loop == NULL && entry != NULL)
-            return loader_fail(loader, entry->line, "'%s' without a 'loop' variable", keys[i]);
-        if (launch->loop == NULL)
-            continue;
-        int status = loader_need(loader, section, launch->line, keys[i], &entry);
-        if (status == 0)
-            status = loader_read_expression(loader, entry->value, entry->line,
-                                            i == 0 ? &loader->base : known, expressions[i]);
-        if (status != 0)
-            return status;
-    }
-    return 0;
 }
 
 static int line_of(struct loader *loader, const char *section, const char *key, int otherwise)
@@ -57,17 +317,30 @@ static int line_of(struct loader *loader, const char *section, const char *key, 
     return entry != NULL ? entry->line : otherwise;
 }
 
-/* Of the first unit that declares the entry. */
-static void read_signature(const struct source *source, struct launch *launch)
+/* Of the first unit that declares the entry; a C++ name joins those that are instantiated. */
+static void take_entry(struct loader *loader, struct launch *launch)
 {
-    bool found = source_signature_read(source->text, launch->entry, &launch->signature);
+    struct template *template = loader->template;
+    const struct source *source = &template->source;
+    const char *entry = launch->entry;
+    bool found = source_signature_read(source->text, entry, &launch->signature);
     for (size_t i = 0; i < source->unit_count && !found; i++)
-        found = source_signature_read(source->units[i].text, launch->entry, &launch->signature);
+        found = source_signature_read(source->units[i].text, entry, &launch->signature);
+    if (strlen(entry) >= ENTRY_BYTES)
+        loader_fail(loader, launch->lines.entry, "entry '%s' has more than 255 bytes", entry);
+    if (strpbrk(entry, "<:") == NULL)
+        return;
+    for (size_t i = 0; i < template->name_expression_count; i++)
+        if (strcmp(template->name_expressions[i], entry) == 0)
+            return;
+    *ARRAY_APPEND(template->name_expressions, template->name_expression_count) = entry;
 }
 
-int loader_read_geometry(struct loader *loader, const char *section, const struct names *known,
-                         struct launch *launch)
+void loader_read_geometry(struct loader *loader, const char *section, const struct names *known,
+                          struct launch *launch)
 {
+    if (loader_failed(loader))
+        return;
     launch->lines = (struct launch_lines){
         .entry = line_of(loader, section, "entry", launch->line),
         .grid = line_of(loader, section, "grid", launch->line),
@@ -75,100 +348,79 @@ int loader_read_geometry(struct loader *loader, const char *section, const struc
         .shared_bytes = line_of(loader, section, "shared_bytes", launch->line),
         .arguments = line_of(loader, section, "arguments", launch->line),
     };
-    read_signature(&loader->template->source, launch);
-    int status = loader_take_entry(loader, launch);
-    if (status == 0)
-        status = read_extents(loader, section, "grid", known, launch->grid, &launch->grid_count);
-    if (status == 0)
-        status = read_extents(loader, section, "block", known, launch->block, &launch->block_count);
-    if (status == 0)
-        status = loader_read_key(loader, section, "shared_bytes", known, &launch->shared_bytes);
+    take_entry(loader, launch);
+    read_extents(loader, section, "grid", known, launch->grid, &launch->grid_count);
+    read_extents(loader, section, "block", known, launch->block, &launch->block_count);
+    launch->shared_bytes = loader_expression_of(loader, section, "shared_bytes", known);
+    const struct ini_entry *arguments = loader_get(loader, section, "arguments");
+    if (arguments == NULL)
+        return;
     struct names names = {0};
+    char **texts;
+    size_t count = text_split(arguments->value, ',', &texts);
     names_add_all(&names, known->items);
     names_add_all(&names, loader->buffers.items);
-    if (status == 0)
-        status = loader_read_arguments(loader, section, &names, launch);
+    loader_append_arguments(loader, texts, count, arguments->line, &names, launch);
+    text_split_release(texts, count);
     free(names.items);
-    return status;
-}
-
-/* What cuLaunchKernelEx takes beyond the geometry. */
-static int read_attributes(struct loader *loader, const char *section, const struct names *known,
-                           struct launch *launch)
-{
-    int status =
-        read_extents(loader, section, "cluster", known, launch->cluster, &launch->cluster_count);
-    if (status == 0)
-        status = loader_read_key(loader, section, "programmatic", known, &launch->programmatic);
-    if (status == 0)
-        status =
-            loader_read_word_key(loader, section, "cluster_scheduling", cluster_scheduling_names(),
-                                 known, &launch->cluster_scheduling);
-    if (status == 0)
-        status =
-            loader_read_key(loader, section, "shared_carveout", known, &launch->shared_carveout);
-    return status;
 }
 
 /* The loop variable is a name of its own. */
-static int read_loop_name(struct loader *loader, const char *section, struct launch *launch,
-                          struct names *known)
+static void read_loop_name(struct loader *loader, const char *section, struct launch *launch,
+                           struct names *known)
 {
     const struct ini_entry *entry = loader_get(loader, section, "loop");
     if (entry == NULL)
-        return 0;
-    int status = loader_check_name(loader, entry->value, entry->line);
-    if (status == 0 && names_have(loader->grids.items, entry->value))
-        status = loader_fail(loader, entry->line, "name '%s' is given twice", entry->value);
-    if (status != 0)
-        return status;
+        return;
+    loader_check_name(loader, entry->value, entry->line);
     launch->loop = entry->value;
     names_add(known, launch->loop);
     names_add(known, "iteration");
-    return 0;
 }
 
-int loader_read_launch(struct loader *loader, const char *section, struct launch *launch)
+static void read_loop(struct loader *loader, const char *section, const struct names *known,
+                      struct launch *launch)
+{
+    const char *const keys[] = {"from", "while", "next"};
+    struct expression **const expressions[] = {&launch->from, &launch->condition, &launch->next};
+    for (size_t i = 0; i < 3; i++) {
+        const struct ini_entry *entry = loader_get(loader, section, keys[i]);
+        if (launch->loop != NULL) {
+            (void)loader_need(loader, section, launch->line, keys[i]);
+            *expressions[i] =
+                loader_expression_of(loader, section, keys[i], i == 0 ? &loader->base : known);
+        } else if (entry != NULL)
+            loader_fail(loader, entry->line, "'%s' without a 'loop' variable", keys[i]);
+    }
+}
+
+void loader_read_launch(struct loader *loader, const char *section, struct launch *launch)
 {
     struct names known = {0}; /* base, own statistics, earlier launches, loop variable */
-    struct ini_entry *entry;
+    const struct ini_entry *entry = loader_need(loader, section, launch->line, "entry");
+    if (entry == NULL)
+        return;
+    launch->entry = alloc_string(entry->value);
     names_add_all(&known, loader->base.items);
-    names_add_all(&known, launch_figure_names());
-    for (size_t i = 0; loader->grids.items != NULL && i + 1 < loader->made_count; i += 2) {
-        if (&loader->template->launches[i / 2] == launch)
-            break;
+    names_add_all(&known, launch_stat_names());
+    for (size_t i = 0; &loader->template->launches[i / 2] != launch; i++)
         names_add(&known, loader->made[i]);
-        names_add(&known, loader->made[i + 1]);
-    }
-    int status = loader_need(loader, section, launch->line, "entry", &entry);
-    if (status == 0)
-        launch->entry = alloc_string(entry->value);
-    if (status == 0)
-        status = read_loop_name(loader, section, launch, &known);
-    if (status == 0)
-        status = loader_read_key(loader, section, "when", &loader->base, &launch->when);
-    if (status == 0)
-        status = loader_read_geometry(loader, section, &known, launch);
-    if (status == 0)
-        status =
-            loader_refuse_name(loader, launch, "reference", "the reference of an [expect] section");
-    if (status == 0 && loader->template->verifier_count > 0)
-        status = loader_refuse_name(loader, launch, "wrong", "a [verify] section");
-    if (status == 0 && (launch->grid_count == 0 || launch->block_count == 0))
-        status = loader_need(loader, section, launch->line,
-                             launch->grid_count == 0 ? "grid" : "block", &entry);
-    if (status == 0)
-        status = read_loop(loader, section, &known, launch);
-    if (status == 0)
-        status =
-            loader_read_key(loader, section, "cooperative", &loader->base, &launch->cooperative);
-    if (status == 0)
-        status =
-            loader_read_key(loader, section, "co_resident", &loader->base, &launch->co_resident);
-    if (status == 0)
-        status = read_attributes(loader, section, &known, launch);
-    if (status == 0)
-        status = loader_read_yes(loader, section, "main", &launch->main);
+    read_loop_name(loader, section, launch, &known);
+    launch->when = loader_expression_of(loader, section, "when", &loader->base);
+    loader_read_geometry(loader, section, &known, launch);
+    loader_refuse_name(loader, launch, "reference", "the reference of an [expect] section");
+    if (loader->template->verifier_count > 0)
+        loader_refuse_name(loader, launch, "wrong", "a [verify] section");
+    (void)loader_need(loader, section, launch->line, "grid");
+    (void)loader_need(loader, section, launch->line, "block");
+    read_loop(loader, section, &known, launch);
+    launch->cooperative = loader_expression_of(loader, section, "cooperative", &loader->base);
+    launch->co_resident = loader_expression_of(loader, section, "co_resident", &loader->base);
+    read_extents(loader, section, "cluster", &known, launch->cluster, &launch->cluster_count);
+    launch->programmatic = loader_expression_of(loader, section, "programmatic", &known);
+    launch->cluster_scheduling =
+        loader_word_of(loader, section, "cluster_scheduling", cluster_scheduling_names(), &known);
+    launch->shared_carveout = loader_expression_of(loader, section, "shared_carveout", &known);
+    launch->main = loader_yes(loader, section, "main");
     free(known.items);
-    return status;
 }

@@ -2,67 +2,46 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/read_file.h"
 #include "base/suggestion.h"
 #include "template/fill.h"
 #include "template/loader.h"
-#include "template/template_buffers.h"
-#include "template/template_definitions.h"
-#include "template/template_expectations.h"
-#include "template/template_gap.h"
-#include "template/template_kernel.h"
-#include "template/template_launches.h"
-#include "template/template_names.h"
-#include "template/template_options.h"
-#include "template/template_parameters.h"
-#include "template/template_read_figures.h"
-#include "template/template_verifiers.h"
-#include "template/value_list.h"
 
 #include <ctype.h>
 #include <dirent.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-/* Every kind of section and its keys (NULL: any). */
-static const char *const kernel_keys[] = {"source",     "description", "options", "max_registers",
-                                          "features",   "include",     "depends", "define",
-                                          "constraint", "cache",       NULL};
-static const char *const buffer_keys[] = {"type",      "length", "access", "fill",         "symbol",
-                                          "unchecked", "grid",   "block",  "shared_bytes", NULL};
-static const char *const launch_keys[] = {"entry",
-                                          "when",
-                                          "grid",
-                                          "block",
-                                          "shared_bytes",
-                                          "arguments",
-                                          "cooperative",
-                                          "co_resident",
-                                          "cluster",
-                                          "programmatic",
-                                          "cluster_scheduling",
-                                          "shared_carveout",
-                                          "main",
-                                          "loop",
-                                          "from",
-                                          "while",
-                                          "next",
-                                          NULL};
-static const char *const expect_keys[] = {"reference", "reference_type", "grid",
-                                          "block",     "shared_bytes",   "arguments",
-                                          "compare",   "nan_equal",      NULL};
-static const char *const verify_keys[] = {"entry",        "grid",      "block",
-                                          "shared_bytes", "arguments", NULL};
-static const char *const metrics_keys[] = {"bytes", "operations", NULL};
+/* --- kinds of sections --- */
+
+enum { KEYS_MOST = 20 };
 
 static const struct section_kind {
-    const char *name; /* with a dot at the end: one section a member */
-    const char *const *keys;
+    const char *name;            /* with a dot at the end: one section a member */
+    const char *keys[KEYS_MOST]; /* none: any */
 } section_kinds[] = {
-    {"kernel", kernel_keys},  {"parameters", NULL},      {"launch_parameters", NULL},
-    {"problem", NULL},        {"buffer.", buffer_keys},  {"launch.", launch_keys},
-    {"expect.", expect_keys}, {"metrics", metrics_keys}, {"precompiled_headers", NULL},
-    {"verify.", verify_keys}, {"figures", NULL},
+    {"kernel",
+     {"source", "description", "options", "max_registers", "features", "include", "depends",
+      "define", "constraint", "cache"}},
+    {"parameters", {NULL}},
+    {"launch_parameters", {NULL}},
+    {"problem", {NULL}},
+    {"buffer.",
+     {"type", "length", "access", "fill", "symbol", "unchecked", "grid", "block", "shared_bytes"}},
+    {"launch.",
+     {"entry", "when", "grid", "block", "shared_bytes", "arguments", "cooperative", "co_resident",
+      "cluster", "programmatic", "cluster_scheduling", "shared_carveout", "main", "loop", "from",
+      "while", "next"}},
+    {"expect.",
+     {"reference", "reference_type", "grid", "block", "shared_bytes", "arguments", "compare",
+      "nan_equal"}},
+    {"metrics", {"bytes", "operations"}},
+    {"precompiled_headers", {NULL}},
+    {"verify.", {"entry", "grid", "block", "shared_bytes", "arguments"}},
+    {"figures", {NULL}},
 };
 
 static bool section_is(const char *section, const char *kind)
@@ -72,6 +51,35 @@ static bool section_is(const char *section, const char *kind)
         return strncmp(section, kind, length) == 0 && section[length] != '\0';
     return strcmp(section, kind) == 0;
 }
+
+static const struct section_kind *find_kind(const char *section)
+{
+    for (size_t i = 0; i < sizeof section_kinds / sizeof *section_kinds; i++)
+        if (section_is(section, section_kinds[i].name))
+            return &section_kinds[i];
+    return NULL;
+}
+
+static void check_entries(struct loader *loader)
+{
+    static const char *const known[] = {
+        "kernel",      "parameters",          "launch_parameters", "problem",
+        "buffer.NAME", "launch.NAME",         "expect.NAME",       "verify.NAME",
+        "metrics",     "precompiled_headers", "figures",           NULL};
+    const struct ini_file *ini = &loader->template->ini;
+    for (size_t i = 0; i < ini->count && !loader_failed(loader); i++) {
+        const struct ini_entry *entry = &ini->entries[i];
+        const struct section_kind *kind = find_kind(entry->section);
+        if (kind == NULL && entry->section[0] == '\0')
+            loader_fail(loader, entry->line, "key '%s' is before the first section", entry->key);
+        else if (kind == NULL)
+            loader_fail_unknown(loader, entry->line, "section", entry->section, known);
+        else if (entry->key != NULL && kind->keys[0] != NULL && !names_have(kind->keys, entry->key))
+            loader_fail_unknown(loader, entry->line, "key", entry->key, kind->keys);
+    }
+}
+
+/* --- finding templates --- */
 
 bool template_is_one(const char *path)
 {
@@ -83,8 +91,7 @@ bool template_is_one(const char *path)
         return true;
     bool found = false;
     for (size_t i = 0; i < ini.count && !found; i++)
-        for (size_t j = 0; j < sizeof section_kinds / sizeof *section_kinds && !found; j++)
-            found = section_is(ini.entries[i].section, section_kinds[j].name);
+        found = find_kind(ini.entries[i].section) != NULL;
     ini_file_release(&ini);
     return found;
 }
@@ -116,93 +123,147 @@ char *template_nearest(const char *folder, const char *name)
     return nearest;
 }
 
-static int check_entry(const struct loader *loader, const struct ini_entry *entry)
+#ifndef AUTOTUNE_DATADIR
+#define AUTOTUNE_DATADIR "/usr/local/share/autotune/kernel_templates"
+#endif
+#ifndef AUTOTUNE_DATADIR_FROM_BINDIR
+#define AUTOTUNE_DATADIR_FROM_BINDIR "../share/autotune/kernel_templates"
+#endif
+
+char *installed_templates(void)
 {
-    static const char *const known[] = {
-        "kernel",      "parameters",          "launch_parameters", "problem",
-        "buffer.NAME", "launch.NAME",         "expect.NAME",       "verify.NAME",
-        "metrics",     "precompiled_headers", "figures",           NULL};
-    const char *path = loader->template->path;
-    for (size_t i = 0; i < sizeof section_kinds / sizeof *section_kinds; i++) {
-        if (!section_is(entry->section, section_kinds[i].name))
-            continue;
-        if (entry->key == NULL || section_kinds[i].keys == NULL ||
-            names_have(section_kinds[i].keys, entry->key))
-            return 0;
-        return suggestion_unknown(path, entry->line, "key", entry->key, section_kinds[i].keys,
-                                  loader->error);
+    char program[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length > 0) {
+        program[length] = '\0';
+        *strrchr(program, '/') = '\0'; /* the kernel's answer is absolute */
+        char *folder = alloc_format("%s/" AUTOTUNE_DATADIR_FROM_BINDIR, program);
+        char *real = realpath(folder, NULL);
+        free(folder);
+        if (real != NULL)
+            return real;
     }
-    if (entry->section[0] == '\0')
-        return loader_fail(loader, entry->line, "key '%s' is before the first section", entry->key);
-    return suggestion_unknown(path, entry->line, "section", entry->section, known, loader->error);
+    return alloc_string(AUTOTUNE_DATADIR);
 }
 
-static int check_entries(const struct loader *loader)
+/* --- gaps --- */
+
+static const char gap_mark[] = "; TODO:";
+
+/* The first gap of the section that begins at or before `line`, with its line; NULL if there is none.
+ * `*count` is the number of gaps in the text. */
+static const char *find_gap(const char *text, int line, int *gap_line, int *count)
 {
-    for (size_t i = 0; i < loader->template->ini.count; i++) {
-        int status = check_entry(loader, &loader->template->ini.entries[i]);
-        if (status != 0)
-            return status;
+    const char *gap = NULL;
+    bool passed = false; /* the section's end */
+    int number = 1;
+    *count = 0;
+    for (const char *at = text; at != NULL; number++) {
+        bool is_gap = strncmp(at, gap_mark, strlen(gap_mark)) == 0;
+        *count += is_gap;
+        passed = passed || (*at == '[' && number > line);
+        if (*at == '[' && number <= line)
+            gap = NULL;
+        if (!passed && gap == NULL && is_gap) {
+            gap = at + strlen(gap_mark) + strspn(at + strlen(gap_mark), " \t");
+            *gap_line = number;
+        }
+        at = strchr(at, '\n');
+        at = at != NULL ? at + 1 : NULL;
     }
-    return 0;
+    return gap;
 }
 
-/* The first section that cannot be used, where it has a gap, is the template's gap. */
-static int note_gap(struct loader *loader, const struct ini_entry *heading, int status)
-{
-    struct error *gap = &loader->template->gap;
-    struct error found;
-    if (status == 0 || loader->error == NULL)
-        return status;
-    found = *loader->error;
-    if (!template_gap_explain(loader->template->path, heading->line, &found))
-        return status;
-    if (gap->code == 0)
-        *gap = found;
-    return 0;
-}
-
-static int read_members(struct loader *loader)
+/* After an error in a section with a gap: the error is the template's gap, if it is the first, and
+ * loading goes on. */
+static void note_gap(struct loader *loader, int line)
 {
     struct template *template = loader->template;
-    size_t buffer = 0;
-    size_t launch = 0;
-    size_t expectation = 0;
-    size_t verifier = 0;
-    int status = 0;
-    for (size_t i = 0; i < template->ini.count && status == 0; i++) {
+    char *text;
+    int gap_line = 0;
+    int count;
+    if (!loader_failed(loader) || read_file(template->path, &text, NULL, NULL) != 0)
+        return;
+    const char *gap = find_gap(text, line, &gap_line, &count);
+    char *others = count > 1 ? alloc_format(" (one of %d in this file)", count) : alloc_string("");
+    if (gap != NULL && template->gap.code == 0)
+        (void)error_set_at(&template->gap, ERROR_CONFIG, template->path, gap_line,
+                           "%s; fill in the place marked TODO: %.*s%s", loader->error.message,
+                           (int)strcspn(gap, "\r\n"), gap, others);
+    if (gap != NULL)
+        loader->error = (struct error){0};
+    free(others);
+    free(text);
+}
+
+/* --- members: buffers, launches, expected results, verifiers --- */
+
+/* Appends them with only their names and lines, because the expressions of all use the names. */
+static void collect_members(struct loader *loader)
+{
+    struct template *template = loader->template;
+    for (size_t i = 0; i < template->ini.count; i++) {
+        const struct ini_entry *entry = &template->ini.entries[i];
+        const char *dot = strchr(entry->section, '.');
+        if (entry->key != NULL || dot == NULL)
+            continue;
+        if (section_is(entry->section, "buffer.")) {
+            loader_check_name(loader, dot + 1, entry->line);
+            *ARRAY_APPEND(template->buffers, template->buffer_count) =
+                (struct buffer){.name = dot + 1, .line = entry->line};
+        } else if (section_is(entry->section, "launch.")) {
+            loader_check_letters(loader, dot + 1, entry->line);
+            *ARRAY_APPEND(template->launches, template->launch_count) =
+                (struct launch){.name = dot + 1, .line = entry->line};
+        } else if (section_is(entry->section, "verify.")) {
+            *ARRAY_APPEND(template->verifiers, template->verifier_count) =
+                (struct verifier){.expectation = SIZE_MAX, .line = entry->line};
+        } else {
+            ARRAY_APPEND(template->expectations, template->expectation_count)->line = entry->line;
+        }
+    }
+    if (template->launch_count == 0)
+        loader_fail(loader, 0, "the template has no [launch.NAME] section: nothing to run");
+    if (template->expectation_count + template->verifier_count == 0)
+        loader_fail(loader, 0,
+                    "the template has no [expect.NAME] section: nothing would be verified");
+    if (template->verifier_count > 0)
+        loader_check_unused(loader, "wrong", template->verifiers[0].line);
+}
+
+static void read_members(struct loader *loader)
+{
+    struct template *template = loader->template;
+    struct buffer *buffer = template->buffers;
+    struct launch *launch = template->launches;
+    struct expectation *expectation = template->expectations;
+    struct verifier *verifier = template->verifiers;
+    for (size_t i = 0; i < template->ini.count && !loader_failed(loader); i++) {
         const struct ini_entry *entry = &template->ini.entries[i];
         if (entry->key != NULL)
             continue;
         if (section_is(entry->section, "buffer."))
-            status = loader_read_buffer(loader, entry->section, &template->buffers[buffer++]);
+            loader_read_buffer(loader, entry->section, buffer++);
         else if (section_is(entry->section, "launch."))
-            status = loader_read_launch(loader, entry->section, &template->launches[launch++]);
+            loader_read_launch(loader, entry->section, launch++);
         else if (section_is(entry->section, "expect."))
-            status = loader_read_expectation(loader, entry->section,
-                                             &template->expectations[expectation++]);
+            loader_read_expectation(loader, entry->section, expectation++);
         else if (section_is(entry->section, "verify."))
-            status = loader_read_verifier(loader, entry->section, &template->verifiers[verifier++]);
-        status = note_gap(loader, entry, status);
+            loader_read_verifier(loader, entry->section, verifier++);
+        note_gap(loader, entry->line);
     }
-    return status;
 }
 
-static int read_constraints(struct loader *loader)
+static void read_constraints(struct loader *loader)
 {
     struct template *template = loader->template;
-    struct names known = {.items = template->constraint_names};
-    for (size_t i = 0; i < template->ini.count; i++) {
-        struct ini_entry *entry = &template->ini.entries[i];
-        if (entry->key == NULL || strcmp(entry->key, "constraint") != 0)
-            continue;
-        struct expression **constraint =
-            ARRAY_APPEND(template->constraints, template->constraint_count);
-        int status = loader_read_expression(loader, entry->value, entry->line, &known, constraint);
-        if (status != 0)
-            return status;
+    const struct names known = {.items = template->constraint_names};
+    for (size_t i = 0; i < template->ini.count && !loader_failed(loader); i++) {
+        const struct ini_entry *entry = &template->ini.entries[i];
+        if (entry->key != NULL && strcmp(entry->key, "constraint") == 0)
+            *ARRAY_APPEND(template->constraints, template->constraint_count) =
+                loader_expression(loader, entry->value, entry->line, &known);
     }
-    return 0;
 }
 
 /* --- the hash: of what is compiled and run --- */
@@ -251,16 +312,16 @@ static void hash_entry(struct hash *hash, const struct ini_entry *entry)
         hash_expression(hash, entry->value);
 }
 
-/* Adds the entries behind a section's heading: in the order of `keys`, or in the file's if that is
- * NULL, since the order of parameters is that of the tuned INI. */
+/* Adds the entries behind a section's heading: in the order of `keys`, or in the file's if there are
+ * none, since the order of parameters is that of the tuned INI. */
 static void hash_section(struct hash *hash, const struct ini_entry *heading,
                          const struct ini_entry *end, const char *const *keys)
 {
     static const char *const any[] = {"", NULL};
-    for (const char *const *key = keys != NULL ? keys : any; *key != NULL; key++)
+    for (const char *const *key = *keys != NULL ? keys : any; *key != NULL; key++)
         for (const struct ini_entry *entry = heading + 1; entry < end && entry->key != NULL;
              entry++)
-            if (keys == NULL || strcmp(entry->key, *key) == 0)
+            if (*keys == NULL || strcmp(entry->key, *key) == 0)
                 hash_entry(hash, entry);
 }
 
@@ -284,47 +345,32 @@ static void hash_template(struct template *template)
     hash_finish(hash, template->hash);
 }
 
-/* The pipeline of loading: names first, then what uses them. */
-static int load(struct loader *loader)
+/* --- loading --- */
+
+/* Names first, then what uses them. */
+static void load(struct loader *loader)
 {
-    struct names *grids = &loader->grids;
-    int status = check_entries(loader);
-    if (status == 0)
-        status = loader_read_kernel(loader);
-    if (status == 0)
-        status = loader_read_parameters(loader, "parameters", true);
-    if (status == 0)
-        status = loader_read_parameters(loader, "launch_parameters", false);
-    if (status == 0)
-        status = loader_read_parameters(loader, "problem", false);
-    if (status == 0)
-        status = loader_read_definitions(loader);
-    if (status == 0)
-        status = loader_collect_members(loader);
-    if (status == 0)
-        status = loader_collect_names(loader);
-    if (status == 0)
-        status = loader_read_figures(loader);
-    if (status == 0)
-        status = loader_read_options(loader);
-    if (status == 0)
-        status = loader_read_precompiled_headers(loader);
-    if (status == 0)
-        status = read_members(loader);
-    if (status == 0)
-        status = loader_link_verifiers(loader);
-    if (status == 0 && loader->template->gap.code == 0)
-        status = loader_check_results(loader);
-    if (status == 0)
-        status = loader_check_symbols(loader);
-    if (status == 0)
-        status = read_constraints(loader);
-    if (status == 0)
-        status = loader_read_key(loader, "metrics", "bytes", grids, &loader->template->bytes);
-    if (status == 0)
-        status =
-            loader_read_key(loader, "metrics", "operations", grids, &loader->template->operations);
-    return status;
+    struct template *template = loader->template;
+    check_entries(loader);
+    loader_read_kernel(loader);
+    loader_read_parameters(loader);
+    if (!loader_failed(loader))
+        collect_members(loader);
+    if (loader_failed(loader))
+        return;
+    loader_collect_names(loader);
+    loader_read_figures(loader);
+    loader_read_options(loader);
+    read_members(loader);
+    if (loader_failed(loader))
+        return;
+    loader_link_verifiers(loader);
+    if (template->gap.code == 0)
+        loader_check_results(loader);
+    loader_check_symbols(loader);
+    read_constraints(loader);
+    template->bytes = loader_expression_of(loader, "metrics", "bytes", &loader->grids);
+    template->operations = loader_expression_of(loader, "metrics", "operations", &loader->grids);
 }
 
 static char *template_name_of(const char *path)
@@ -343,18 +389,17 @@ int template_load_unfinished(struct template *template, const char *path, struct
         return status;
     template->path = alloc_string(path);
     template->name = template_name_of(path);
-    struct loader loader = {.template = template, .error = error};
-    status = load(&loader);
-    if (status == 0)
+    struct loader loader = {.template = template};
+    load(&loader);
+    loader_release(&loader);
+    if (!loader_failed(&loader)) {
         hash_template(template);
-    text_split_release(loader.made, loader.made_count);
-    free(loader.fixed.items);
-    free(loader.base.items);
-    free(loader.buffers.items);
-    free(loader.grids.items);
-    if (status != 0)
-        template_release(template);
-    return status;
+        return 0;
+    }
+    if (error != NULL)
+        *error = loader.error;
+    template_release(template);
+    return loader.error.code;
 }
 
 int template_load(struct template *template, const char *path, struct error *error)

@@ -1,7 +1,7 @@
 /*
- * Reading a template from its files. template_load() is the pipeline; each of template_names,
- * template_parameters, template_buffers, template_launches and template_expectations reads one kind
- * of section, with the steps of loader.h.
+ * Reading a template from its files. template_load.c has the kinds of sections, their order, gaps and
+ * the hash; template_kernel.c, template_launches.c and template_buffers.c read one kind of section
+ * each, with the steps of loader.h.
  */
 #ifndef AUTOTUNE_TEMPLATE_LOAD_H
 #define AUTOTUNE_TEMPLATE_LOAD_H
@@ -15,8 +15,11 @@
  * the template is empty. */
 int template_load(struct template *template, const char *path, struct error *error);
 
-/* The same, but sections that cannot be used yet because of a gap (template_gap.h) are no failure:
- * template->gap is the first one. Parameters, problem values and constraints are then complete. */
+/*
+ * The same, but a section that cannot be used is no failure if it has a gap: a line "; TODO: …", which
+ * `autotune import` leaves in place of what another tuner's file does not say. The first is
+ * template->gap. Parameters, problem values and constraints are then complete.
+ */
 int template_load_unfinished(struct template *template, const char *path, struct error *error);
 
 /* Whether the file exists and has a section that only templates have, not sweeps or tuned INIs.
@@ -25,5 +28,10 @@ bool template_is_one(const char *path);
 
 /* The template in `folder` whose name is nearest to `name`; a new string, or NULL. */
 char *template_nearest(const char *folder, const char *name);
+
+/* The folder of the templates that were installed with this program: where the installation put it relative
+ * to the program, even if both were moved; if it does not exist, the folder that the build was configured
+ * for. A new string. */
+char *installed_templates(void);
 
 #endif

@@ -1,7 +1,6 @@
 #include "template/value.h"
 
 #include "base/alloc.h"
-#include "base/json_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,27 +98,13 @@ void bindings_release(struct bindings *bindings)
     *bindings = (struct bindings){0};
 }
 
-/* Room for all names and values, with four letters of punctuation each, and two more. */
-static char *text_room(const struct bindings *bindings)
-{
-    enum { PUNCTUATION = 4, ENDS = 2 };
-    size_t bytes = ENDS + 1;
-    for (size_t i = 0; i < bindings->count; i++)
-        bytes += strlen(bindings->items[i].name) + VALUE_TEXT_BYTES + 2 + PUNCTUATION;
-    return alloc_zeroed(bytes, 1);
-}
-
 char *bindings_text(const struct bindings *bindings)
 {
     char buffer[VALUE_TEXT_BYTES];
-    char *text = text_room(bindings);
-    char *end = text;
-    for (size_t i = 0; i < bindings->count; i++) {
-        end = stpcpy(end, i > 0 ? " " : "");
-        end = stpcpy(end, bindings->items[i].name);
-        end = stpcpy(end, "=");
-        end = stpcpy(end, value_exact_text(bindings->items[i].value, buffer));
-    }
+    char *text = alloc_string("");
+    for (size_t i = 0; i < bindings->count; i++)
+        alloc_append(&text, "%s%s=%s", i > 0 ? " " : "", bindings->items[i].name,
+                     value_exact_text(bindings->items[i].value, buffer));
     return text;
 }
 
@@ -147,40 +132,13 @@ json_t *bindings_to_json(const struct bindings *bindings)
     return object;
 }
 
-/* Whether JSON has the value as value_text() has it, but for a word's quotation marks. */
-static bool is_plain(struct value value)
-{
-    return value.kind == VALUE_WORD
-               ? strlen(value.as.word) < VALUE_TEXT_BYTES && json_text_is_plain(value.as.word)
-               : value.kind != VALUE_REAL;
-}
-
-static char *dump(const struct bindings *bindings)
+char *bindings_json_text(const struct bindings *bindings)
 {
     json_t *object = bindings_to_json(bindings);
     char *text = json_dumps(object, JSON_COMPACT | JSON_PRESERVE_ORDER);
     json_decref(object);
     if (text == NULL)
         abort(); /* jansson's own way of saying out of memory */
-    return text;
-}
-
-char *bindings_json_text(const struct bindings *bindings)
-{
-    char buffer[VALUE_TEXT_BYTES];
-    char *text = text_room(bindings);
-    char *end = stpcpy(text, "{");
-    for (size_t i = 0; i < bindings->count; i++) {
-        const struct binding *item = &bindings->items[i];
-        const char *mark = item->value.kind == VALUE_WORD ? "\"" : "";
-        if (!is_plain(item->value) || !json_text_is_plain(item->name)) {
-            free(text);
-            return dump(bindings);
-        }
-        end = stpcpy(stpcpy(stpcpy(end, i > 0 ? ",\"" : "\""), item->name), "\":");
-        end = stpcpy(stpcpy(stpcpy(end, mark), value_text(item->value, buffer)), mark);
-    }
-    (void)stpcpy(end, "}");
     return text;
 }
 
@@ -205,4 +163,73 @@ int bindings_from_json(struct bindings *bindings, const json_t *object, struct e
         bindings_set(bindings, name, value);
     }
     return 0;
+}
+
+/* --- expressions --- */
+
+const struct value *scope_find(const struct scope *scope, const char *name)
+{
+    const struct value *value = NULL;
+    for (; scope != NULL && value == NULL; scope = scope->outer)
+        value = bindings_find(scope->bindings, name);
+    return value;
+}
+
+static void find_values(const struct expression *expression, const struct scope *scope,
+                        const struct value *values[EXPRESSION_NAME_LIMIT])
+{
+    for (size_t i = 0; i < expression_name_count(expression); i++)
+        values[i] = scope_find(scope, expression_name(expression, i));
+}
+
+int expression_value(const struct expression *expression, const struct scope *scope,
+                     struct value *value, struct error *error)
+{
+    const struct value *values[EXPRESSION_NAME_LIMIT];
+    find_values(expression, scope, values);
+    return expression_value_of(expression, values, value, error);
+}
+
+int expression_refuse(const struct expression *expression, const struct scope *scope,
+                      const char *reason, struct error *error)
+{
+    const struct value *values[EXPRESSION_NAME_LIMIT];
+    find_values(expression, scope, values);
+    return expression_refuse_of(expression, values, reason, error);
+}
+
+int expression_integer(const struct expression *expression, const struct scope *scope,
+                       int64_t *integer, struct error *error)
+{
+    struct value value;
+    int status = expression_value(expression, scope, &value, error);
+    if (status != 0)
+        return status;
+    if (!number_whole(&value, integer))
+        return expression_refuse(expression, scope,
+                                 "it is not a whole number; // divides whole numbers, "
+                                 "ceil_div(a, b) rounds up",
+                                 error);
+    return 0;
+}
+
+int expression_real(const struct expression *expression, const struct scope *scope, double *real,
+                    struct error *error)
+{
+    struct value value;
+    int status = expression_value(expression, scope, &value, error);
+    if (status != 0)
+        return status;
+    if (!number_is(&value))
+        return expression_refuse(expression, scope, "it is not a number", error);
+    *real = number_real(&value);
+    return 0;
+}
+
+int expression_boolean(const struct expression *expression, const struct scope *scope,
+                       bool *boolean, struct error *error)
+{
+    const struct value *values[EXPRESSION_NAME_LIMIT];
+    find_values(expression, scope, values);
+    return expression_boolean_of(expression, values, boolean, error);
 }

@@ -1,10 +1,12 @@
 /*
- * Named values: of parameters, problems and device attributes. base/value.h has values without names.
+ * Named values: of parameters, problems and device attributes; and expressions (base/expression.h) whose names
+ * are looked up among them. base/value.h has values without names.
  */
 #ifndef AUTOTUNE_VALUE_H
 #define AUTOTUNE_VALUE_H
 
 #include "base/error.h"
+#include "base/expression.h"
 #include "base/value.h"
 
 #include <jansson.h>
@@ -42,13 +44,41 @@ void bindings_release(struct bindings *bindings); /* leaves it empty */
 /* "block_size=256 num_load=4 ratio=3.0", different for different bindings; a new string. */
 char *bindings_text(const struct bindings *bindings);
 
-/* The text of the same object as bindings_to_json() makes, a new string. Usually made without the
- * object, in a tenth of the time. */
+/* The text of the same object as bindings_to_json() makes, a new string. */
 char *bindings_json_text(const struct bindings *bindings);
 
 /* A JSON object with the names in order, a new reference; and back (adds to `bindings`).
  * bindings_from_json returns 0 or ERROR_RECORD if a member is not a number, string or boolean. */
 json_t *bindings_to_json(const struct bindings *bindings);
 int bindings_from_json(struct bindings *bindings, const json_t *object, struct error *error);
+
+/* --- expressions --- */
+
+/* Where names are looked up: this list, then the outer ones. */
+struct scope {
+    const struct bindings *bindings;
+    const struct scope *outer;
+};
+
+/* The value of `name` in the innermost list that has it; NULL if none does. */
+const struct value *scope_find(const struct scope *scope, const char *name);
+
+/* As expression_value_of(); a word may belong to the scope's bindings. */
+int expression_value(const struct expression *expression, const struct scope *scope,
+                     struct value *value, struct error *error);
+
+/* The same for one kind of value. A real that is whole counts as an integer; the words yes, no, true
+ * and false count as conditions. */
+int expression_integer(const struct expression *expression, const struct scope *scope,
+                       int64_t *integer, struct error *error);
+int expression_real(const struct expression *expression, const struct scope *scope, double *real,
+                    struct error *error);
+int expression_boolean(const struct expression *expression, const struct scope *scope,
+                       bool *boolean, struct error *error);
+
+/* Sets the error for a value that cannot be used: ERROR_CONFIG at the expression's place, with its
+ * text, `reason` and the values of its names, all of which must have one. */
+int expression_refuse(const struct expression *expression, const struct scope *scope,
+                      const char *reason, struct error *error);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * Lists of values as sweep files write them: `1, 2, 4`, `32..1024 step 32`, `32..1024 step *2`,
- * `2^20`, `lock, lock_free`.
+ * `2^20`, `lock, lock_free`; parts of a text; and lists of names.
  */
 #ifndef AUTOTUNE_VALUE_LIST_H
 #define AUTOTUNE_VALUE_LIST_H
@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "template/value.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct value_list {
@@ -37,5 +38,18 @@ void value_list_release(struct value_list *list);
  */
 size_t text_split(const char *text, char separator, char ***parts);
 void text_split_release(char **parts, size_t count);
+
+/* A growing list of borrowed names. Always ended by NULL, which `count` includes. An empty list is {0} and has no items. free(items)
+ * releases it. */
+struct names {
+    const char **items;
+    size_t count;
+};
+
+void names_add(struct names *names, const char *name);
+void names_add_all(struct names *names, const char *const *more); /* `more` ends with NULL */
+
+/* Whether `names`, ended by NULL, has `name`; a NULL list has none. */
+bool names_have(const char *const *names, const char *name);
 
 #endif

@@ -18,7 +18,7 @@ struct options {
 /*
  * The NVRTC options of a variant: the template's include folders and options; our own
  * (compiler_option.h) that name units, standard headers, C++ entries and kernels that need not be
- * compiled (unlaunched.h); and a definition of every
+ * compiled; and a definition of every
  * compiled parameter and problem word: -DBLOCK_SIZE=256, -DFINISH=FINISH_ATOMIC. A real number
  * stays real in C: -DSCALE=2.0. What 'define' in [kernel] names has that name instead, with a word
  * as it is: -Dblock_size_x=256, -Dreal=float. Other launch parameters and numbers of the problem
@@ -28,7 +28,7 @@ struct options {
 int variant_options(const struct template *template, const struct bindings *parameters,
                     const struct bindings *problem, struct options *options, struct error *error);
 
-/* The same for the helpers (helpers.h), which are compiled with the parameters' defaults. */
+/* The same for the helpers (template.h), which are compiled with the parameters' defaults. */
 int helper_options(const struct template *template, const struct bindings *defaults,
                    const struct bindings *problem, struct options *options, struct error *error);
 

@@ -15,7 +15,7 @@
 #include "base/event_loop.h"
 #include "base/worker.h"
 #include "record/gpu.h"
-#include "template/device_list.h"
+#include "template/sweep.h"
 #include "tune/gpu_client.h"
 #include "tune/gpu_lock.h"
 

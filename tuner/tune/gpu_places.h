@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/node.h"
-#include "template/device_list.h"
+#include "template/sweep.h"
 
 #include <stddef.h>
 

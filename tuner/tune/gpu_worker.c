@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/statistics.h"
-#include "template/data_hash.h"
 #include "template/template_files.h"
 #include "tune/gpu_reply.h"
 

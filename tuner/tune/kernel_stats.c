@@ -1,7 +1,6 @@
 #include "tune/kernel_stats.h"
 
 #include "compile/launch_check.h"
-#include "template/launch_hash.h"
 #include "template/launch_plan.h"
 #include "template/problem_check.h"
 

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "record/gpu.h"
 #include "record/study.h"
-#include "template/expression.h"
 #include "template/template.h"
+#include "template/value.h"
 
 #include <stdbool.h>
 

@@ -4,7 +4,6 @@
 #include "compile/cubin_cache.h"
 #include "compile/device_kernels.h"
 #include "compile/launch_check.h"
-#include "template/helpers.h"
 #include "template/problem_check.h"
 #include "template/variant.h"
 #include "tune/kernel_stats.h"

@@ -5,8 +5,7 @@
 #include "base/statistics.h"
 #include "compile/cubin_cache.h"
 #include "compile/launch_check.h"
-#include "template/data_hash.h"
-#include "template/helpers.h"
+#include "template/template_files.h"
 #include "template/variant.h"
 
 #include <stdio.h>

@@ -2,7 +2,6 @@
 #include "base/decision.h"
 
 #include "base/decision_code.h"
-#include "template/expression.h"
 #include "template/value.h"
 
 #include <math.h>

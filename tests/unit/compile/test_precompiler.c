@@ -1,6 +1,5 @@
 #include "compile/precompiler.h"
 #include "template/compiler_option.h"
-#include "template/standard_header.h"
 
 #include "unit/scratch.h"
 

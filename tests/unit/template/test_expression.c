@@ -1,4 +1,4 @@
-#include "template/expression.h"
+#include "template/value.h"
 
 #include "base/alloc.h"
 

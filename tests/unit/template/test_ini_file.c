@@ -251,6 +251,8 @@ static void keys_once_but_constraints(void **state)
     assert_string_equal(ini_file_get(&ini, "a", "constraint")->value, "x");
     assert_string_equal(ini_file_get(&ini, "b", "k")->value, "1");
     assert_string_equal(ini_file_get(&ini, "c", "k")->value, "2");
+    assert_null(ini_file_get(&ini, "a", "k"));
+    assert_null(ini_file_get(&ini, "d", "k"));
     ini_file_release(&ini);
 }
 

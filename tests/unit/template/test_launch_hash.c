@@ -1,4 +1,4 @@
-#include "template/launch_hash.h"
+#include "template/launch_plan.h"
 
 #include "base/alloc.h"
 #include "template/template_load.h"

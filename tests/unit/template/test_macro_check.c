@@ -1,5 +1,5 @@
 /* Misspelt parameters are found by what the source names. */
-#include "template/macro_check.h"
+#include "template/problem_check.h"
 
 #include "base/alloc.h"
 #include "template/template_load.h"

@@ -1,4 +1,4 @@
-#include "template/npy.h"
+#include "template/fill.h"
 
 #include "unit/scratch.h"
 

@@ -1,7 +1,6 @@
 #include "base/alloc.h"
 #include "base/read_file.h"
 #include "template/source.h"
-#include "template/source_file.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -244,13 +243,6 @@ static void the_hash_of_the_text_is_of_every_byte(void **state)
 }
 
 static const char *const include_spellings[] = {
-    "#define H \"gain.h\"\n#include H\n",
-    "#define H <gain.h>\n#include H\n",
-    "#define H G\n#define G \"gain.h\"\n#  include /**/ H // a comment\n",
-    "#define FOLDER sub/..\n#define H <FOLDER/gain.h>\n#include H\n",
-    "#ifndef H\n#define H H_A\n#endif\n#define H_A \"none.h\"\n#define H_B \"gain.h\"\n#include "
-    "H\n",
-    "#include \"names.h\"\n#include H\n",
     "%:include \"gain.h\"\n",
     "%:\\\ninclude \"gain.h\"\n",
     "?\?=include \"gain.h\"\n",
@@ -262,7 +254,6 @@ static const char *const include_spellings[] = {
     "\v\f#\tinclude<gain.h>",
     "#if __has_include(\"gain.h\")\n#endif\n",
     "#if defined __has_include && __has_include( <gain.h> )\n#endif\n",
-    "#define G \"gain.h\"\n#if __has_include(G)\n#endif\n",
     "#define HAVE(x) __has_include(x)\n#if HAVE(\"gain.h\")\n#endif\n",
     "#define HAVE(x) __has_include(x)\n#if 1\n#elif 1 && HAVE( <gain.h>)\n#endif\n",
     "// \\ \n#include \"gain.h\"\n",
@@ -276,9 +267,7 @@ static const char *const include_spellings[] = {
 static void a_header_is_found_however_it_is_included(void **state)
 {
     (void)state;
-    assert_int_equal(mkdir("sub", 0700), 0);
     write_text("gain.h", "");
-    write_text("names.h", "#define H \"gain.h\"\n");
     for (size_t i = 0; i < sizeof include_spellings / sizeof *include_spellings; i++) {
         write_text("k.cu", include_spellings[i]);
         struct source source = load("k.cu", NULL, 0);
@@ -490,20 +479,17 @@ static void what_cannot_be_read_is_named(void **state)
 static void an_include_whose_file_cannot_be_told_is_refused(void **state)
 {
     static const char *const texts[] = {
-        "#define S(x) #x\n#include S(gain.h)\n",
-        "#define G \"gain.h\"\n#include HEADER\n",
-        "#define G H ## _X\n#include G\n",
-        "#define G S(gain.h)\n#include G\n",
-        "#define G G\n#include G\n",
+        "#define G \"gain.h\"\n#include G\n",
         "int a;\n#include (\"gain.h\")\n",
         "int a;\n#if __has_include(HEADER)\n#endif\n",
-        "#define G HEADER\n#define HAS_G __has_include(G)\n",
+        "int a;\n#define HAS_G __has_include(G)\n",
+        "int a;\n#include G(\"gain.h\")\n",
     };
     (void)state;
     write_text("gain.h", "");
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         write_text("k.cu", texts[i]);
-        expect_refusal("k.cu", NULL, 0, "cannot tell which file '");
+        expect_refusal("k.cu", NULL, 0, "cannot tell which file the #include of '");
         struct source source;
         struct error error = {0};
         assert_int_equal(source_load(&source, "k.cu", NULL, 0, &error), ERROR_CONFIG);

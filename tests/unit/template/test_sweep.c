@@ -24,7 +24,8 @@ struct scene {
     struct error error;
 };
 
-static const char *const template_files[] = {"sum.ini", "sum.cu", "scan.ini", "scan.cu"};
+static const char *const template_files[] = {"sum.ini", "sum.cu",  "scan.ini",
+                                             "scan.cu", "mat.ini", "mat.cu"};
 
 static const char sum[] = "[kernel]\nconstraint = block_size % 32 == 0\ncache = warm\n"
                           "[parameters]\nblock_size = 256\nfinish = two_pass | atomic\n"
@@ -38,6 +39,13 @@ static const char scan[] = "[parameters]\nblock_size = 128\n"
                            "[buffer.out]\ntype = float\nlength = 1\naccess = write\n"
                            "[launch.run]\nentry = k\ngrid = 1\nblock = block_size\n"
                            "[expect.out]\nreference = constant(0)\ncompare = exact\n";
+
+/* k is a macro. */
+static const char mat[] = "[kernel]\nsource = scan.cu\ndefine = k_size = k\n"
+                          "[problem]\nm = 1\nn = 1\ntype = float | int32\nk = 1\n"
+                          "[buffer.out]\ntype = float\nlength = 1\naccess = write\n"
+                          "[launch.run]\nentry = k\ngrid = 1\nblock = 32\n"
+                          "[expect.out]\nreference = constant(0)\ncompare = exact\n";
 
 static void write_file(const char *folder, const char *name, const char *text)
 {
@@ -64,7 +72,8 @@ static int make_scene(void **state)
     write_file(scene->templates, "sum.ini", sum);
     write_file(scene->templates, "sum.cu", "int used = BLOCK_SIZE + FINISH;\n");
     write_file(scene->templates, "scan.ini", scan);
-    write_file(scene->templates, "scan.cu", "int used = BLOCK_SIZE + FINISH;\n");
+    write_file(scene->templates, "scan.cu", "int used = BLOCK_SIZE + FINISH + TYPE + k_size;\n");
+    write_file(scene->templates, "mat.ini", mat);
     return 0;
 }
 
@@ -561,6 +570,95 @@ static void files_that_are_missing(void **state)
     assert_string_equal(scene->error.message, "cannot open the file: No such file or directory");
 }
 
+/* --- covers --- */
+
+static const struct sweep_cover *load_cover(struct scene *scene, const char *lines)
+{
+    char *text = alloc_format("[mat]\n%s", lines);
+    load_well(scene, text);
+    free(text);
+    return &scene->sweep.kernels[0].cover;
+}
+
+static void ranges_of_one_value_and_of_several(void **state)
+{
+    struct scene *scene = *state;
+    const struct sweep_cover *cover = load_cover(scene, "cover = n = 2^10 .. 2^30\n");
+    assert_int_equal(cover->axis_count, 1);
+    assert_string_equal(cover->axes[0].name, "n");
+    assert_true(cover->axes[0].low == 1024 && cover->axes[0].high == 1 << 30);
+    assert_int_equal(cover->configurations, 4);
+    assert_int_equal(cover->line, 2);
+    cover = load_cover(scene, "cover = n, m = 16..8192\ncover_configurations = 6\n");
+    assert_int_equal(cover->axis_count, 2);
+    assert_true(cover->axes[0].low == 16 && cover->axes[1].high == 8192);
+    assert_int_equal(cover->configurations, 6);
+    cover = load_cover(scene, "cover = m = 1 .. 8, n = 2 .. 4\n");
+    assert_true(cover->axes[0].high == 8 && cover->axes[1].low == 2);
+    assert_int_equal(load_cover(scene, "")->axis_count, 0);
+}
+
+static void what_is_not_a_range_is_refused_at_its_line(void **state)
+{
+    struct scene *scene = *state;
+    static const struct {
+        const char *lines, *message;
+    } cases[] = {
+        {"cover = n\n", "write it as n = 2^10 .. 2^30"},
+        {"cover = n = 5\n", "is not a range"},
+        {"cover = n = 0 .. 5\n", "whole numbers from 1"},
+        {"cover = n = 1.5 .. 5\n", "is not a range"},
+        {"cover = n = 8 .. 5\n", "ends below its start"},
+        {"cover = n = 1 .. 5, m\n", "has no range"},
+        {"cover = n, n = 1 .. 5\n", "is given twice"},
+        {"cover = size = 1 .. 5\n", "unknown problem value 'size'"},
+        {"cover = type = 1 .. 5\n", "is not a whole number"},
+        {"cover =\n", "has no range"},
+        {"cover = k = 1 .. 8\n", "cover 'k' cannot have a range: the kernel is compiled for each"},
+        {"cover_configurations = 17\n", "from 1 to 16"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = alloc_format("[mat]\n%s", cases[i].lines);
+        assert_int_equal(load_only(scene, text, NULL, 0), ERROR_CONFIG);
+        if (strstr(scene->error.message, cases[i].message) == NULL || scene->error.line != 2)
+            fail_msg("'%s': %s", cases[i].lines, scene->error.message);
+        free(text);
+    }
+}
+
+/* --- GPUs --- */
+
+static void numbers_and_all_are_read(void **state)
+{
+    (void)state;
+    struct device_list list;
+    assert_true(device_list_parse("0", &list));
+    assert_true(device_list_is_stated(&list));
+    assert_int_equal(list.count, 1);
+    assert_true(device_list_parse("0,2, 13", &list));
+    assert_int_equal(list.count, 3);
+    assert_int_equal(list.ordinals[0], 0);
+    assert_int_equal(list.ordinals[1], 2);
+    assert_int_equal(list.ordinals[2], 13);
+    assert_false(list.all);
+    assert_true(device_list_parse("all", &list));
+    assert_true(list.all);
+    assert_true(device_list_is_stated(&list));
+}
+
+static void anything_else_is_refused(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"",    "-1",  "0,",    ",0",  "0 1", "0,0",
+                                        "All", "0-3", "all,0", "1.5", "+1",  "10000",
+                                        "x",   " ",   "0,,1",  "0;1", "0x1"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct device_list list;
+        assert_false(device_list_parse(wrong[i], &list));
+        assert_false(device_list_is_stated(&list));
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_scene, remove_scene)
@@ -592,6 +690,10 @@ int main(void)
         TEST(templates_that_are_not_found),
         TEST(faults_of_a_template_are_its_own),
         TEST(files_that_are_missing),
+        TEST(ranges_of_one_value_and_of_several),
+        TEST(what_is_not_a_range_is_refused_at_its_line),
+        cmocka_unit_test(numbers_and_all_are_read),
+        cmocka_unit_test(anything_else_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* What a tensor map's options mean, and the limits of the driver's documentation. */
-#include "template/tensor_map.h"
+#include "template/launch_plan.h"
 
 #include "base/alloc.h"
 #include "template/value_list.h"

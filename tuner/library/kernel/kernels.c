@@ -226,13 +226,13 @@ static bool load_bundled_module(const struct request *request, struct CUmod_st *
         return false;
     char *own = application_source_binary(&request->source, request->definitions.items,
                                           request->definitions.count, path);
-    int status = application_source_options(&request->source, request->definitions.items,
-                                            request->definitions.count, &options, reason);
+    application_source_options(&request->source, request->definitions.items,
+                               request->definitions.count, &options);
     const struct cubin_origin origin = {&request->source, &options,
                                         request->match.from->gpu->compute_capability};
     struct compilation compilation = {0};
-    bool loaded = status == 0 && kernels_load_bundled(request->kernels, own, &origin, module,
-                                                      &compilation, reason);
+    bool loaded =
+        kernels_load_bundled(request->kernels, own, &origin, module, &compilation, reason);
     compilation_release(&compilation);
     options_release(&options);
     free(own);
@@ -247,12 +247,11 @@ static int load_built_module(const struct request *request, struct CUmod_st **mo
     struct options options;
     struct compilation compilation = {0};
     bool compiled = false;
-    int status = application_source_options(&request->source, request->definitions.items,
-                                            request->definitions.count, &options, error);
-    if (status == 0)
-        status =
-            application_compile_source(&kernels->compiler, &request->source, &options,
-                                       kernels->device.gpu.arch, &compilation, &compiled, error);
+    application_source_options(&request->source, request->definitions.items,
+                               request->definitions.count, &options);
+    int status =
+        application_compile_source(&kernels->compiler, &request->source, &options,
+                                   kernels->device.gpu.arch, &compilation, &compiled, error);
     if (status != 0)
         *code = TUNED_COMPILER;
     if (status == 0)
