@@ -5,6 +5,7 @@
 #include "gpu/verify.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static const char *text_of(const json_t *request, const char *key)
 {
@@ -43,12 +44,28 @@ void device_session_close(struct device_session *session)
     session->open = false;
 }
 
-static int load_support(struct device_session *session, const char *path, struct error *error)
+/* Takes an entry of the cubin cache that the coordinator has sent. */
+static int take_entry(const struct device_session *session, const char *key,
+                      struct compilation *compilation, struct error *error)
+{
+    const struct channel_kept *kept = channel_find(session->channel, key);
+    char *copy = alloc_zeroed(kept != NULL ? kept->count + 1 : 1, 1);
+    if (kept != NULL)
+        memcpy(copy, kept->bytes, kept->count);
+    bool whole = kept != NULL && cubin_cache_parse(key, copy, kept->count, true, compilation) &&
+                 compilation->cubin != NULL;
+    free(copy);
+    return whole ? 0
+                 : error_set(error, ERROR_RECORD,
+                             "cubin '%s' is missing or damaged; run again to recompile it", key);
+}
+
+static int load_support(struct device_session *session, const char *key, struct error *error)
 {
     struct compilation support = {0};
     if (session->has_support)
         return 0;
-    int status = cubin_cache_require(path, &support, error);
+    int status = take_entry(session, key, &support, error);
     if (status == 0)
         status = device_load_support(&session->device, support.cubin, error);
     if (status == 0)
@@ -64,11 +81,11 @@ static int open_problem(struct device_session *session, struct error *error)
     struct compilation helpers = {0};
     struct bindings values = {0};
     struct bindings largest = {0};
-    const char *path = text_of(request, "reference");
+    const char *key = text_of(request, "reference");
     const json_t *parameters = json_object_get(request, "largest");
     int status = bindings_from_json(&values, json_object_get(request, "problem"), error);
-    if (status == 0 && path != NULL)
-        status = cubin_cache_require(path, &helpers, error);
+    if (status == 0 && key != NULL)
+        status = take_entry(session, key, &helpers, error);
     if (status == 0 && parameters != NULL)
         status = bindings_from_json(&largest, parameters, error);
     struct problem_request problem = {.template_path = text_of(request, "template"),
@@ -76,7 +93,7 @@ static int open_problem(struct device_session *session, struct error *error)
                                       .data_hash = text_of(request, "data"),
                                       .problem = &values,
                                       .largest = &largest,
-                                      .helpers = path != NULL ? &helpers : NULL,
+                                      .helpers = key != NULL ? &helpers : NULL,
                                       .cold = json_is_true(json_object_get(request, "cold"))};
     if (status == 0)
         status = device_problem_open(&session->problem, &session->device, &problem, error);

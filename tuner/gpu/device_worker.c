@@ -29,9 +29,9 @@ static int do_open(struct device_session *session, const json_t *request, struct
 static int do_load(struct device_session *session, const json_t *request, struct answer *answer,
                    struct error *error)
 {
-    const char *path = json_string_value(json_object_get(request, "cubin"));
+    const char *key = json_string_value(json_object_get(request, "cubin"));
     int64_t id = json_integer_value(json_object_get(request, "id"));
-    if (!session->open || path == NULL || device_session_find(session, id) != NULL)
+    if (!session->open || key == NULL || device_session_find(session, id) != NULL)
         return error_set(error, ERROR_WORKER,
                          "'load' needs an open problem, a 'cubin' and an 'id' not yet loaded");
     struct device_variant *variant = device_session_add(session, id);
@@ -40,7 +40,7 @@ static int do_load(struct device_session *session, const json_t *request, struct
     if (status == 0)
         status = trial_prepare(session, variant, 0, false, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
-        status = trial_load(session, variant, path, answer, error);
+        status = trial_load(session, variant, key, answer, error);
     if ((status != 0 || answer->outcome != OUTCOME_MEASURED) && !answer->lost)
         device_session_remove(session, variant);
     return status;

@@ -64,19 +64,19 @@ int trial_prepare(struct device_session *session, struct device_variant *variant
     return told != 0 ? told : answer_data_error(answer, session, status);
 }
 
-int trial_load(struct device_session *session, struct device_variant *variant, const char *path,
+int trial_load(struct device_session *session, struct device_variant *variant, const char *key,
                struct answer *answer, struct error *error)
 {
     struct compilation compilation = {0};
-    int status = cubin_cache_require(path, &compilation, error);
-    if (status == ERROR_RECORD) {
+    if (!cubin_cache_parse(key, session->channel->bytes, session->channel->byte_count, true,
+                           &compilation)) {
+        (void)error_set(error, ERROR_RECORD, "cubin '%s' is missing or damaged", key);
         answer->unreadable = true;
         answer->outcome = OUTCOME_LOAD_ERROR;
         return 0;
     }
-    if (status == 0)
-        status =
-            device_variant_load(variant, &session->problem, &compilation, &answer->outcome, error);
+    int status =
+        device_variant_load(variant, &session->problem, &compilation, &answer->outcome, error);
     status = answer_driver_error(answer, session, status, OUTCOME_LOAD_ERROR);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = describe_variant(session, variant, &answer->reply, error);
@@ -258,8 +258,8 @@ int trial_run(struct device_session *session, const json_t *request, struct answ
               struct error *error)
 {
     struct device_variant variant = {0};
-    const char *path = json_string_value(json_object_get(request, "cubin"));
-    if (!session->open || path == NULL)
+    const char *key = json_string_value(json_object_get(request, "cubin"));
+    if (!session->open || key == NULL)
         return error_set(error, ERROR_WORKER, "'trial' needs an open problem and a 'cubin'");
     int status =
         bindings_from_json(&variant.parameters, json_object_get(request, "parameters"), error);
@@ -268,7 +268,7 @@ int trial_run(struct device_session *session, const json_t *request, struct answ
         status = trial_prepare(session, &variant, 0, true, answer, error);
     int64_t start = clock_ns();
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
-        status = trial_load(session, &variant, path, answer, error);
+        status = trial_load(session, &variant, key, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = try_variant(session, request, &variant, clock_ns() - start, answer, error);
     if (!answer->lost) {

@@ -31,9 +31,9 @@
 int trial_prepare(struct device_session *session, struct device_variant *variant, size_t place,
                   bool checks, struct answer *answer, struct error *error);
 
-/* Loads the cubin `path`. If the variant can run, answer->reply becomes
+/* Loads the cubin behind the request, the entry `key` of the cubin cache. If the variant can run, answer->reply becomes
  * "loaded". Unload the variant in any case, unless the context is lost. */
-int trial_load(struct device_session *session, struct device_variant *variant, const char *path,
+int trial_load(struct device_session *session, struct device_variant *variant, const char *key,
                struct answer *answer, struct error *error);
 
 /* Runs the variant once, between the events of measure_queue_run() unless `measure` is NULL, and checks

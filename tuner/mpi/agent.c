@@ -238,9 +238,10 @@ static void say_goodbye(struct agent *agent)
 
 int agent_run(struct peers *peers, const char *program, bool *orderly, struct error *error)
 {
-    struct agent agent = {.post = {peers, {.path = program}, .asked = json_object()},
-                          .heard_ns = clock_ns(),
-                          .parent = getppid()};
+    struct agent agent = {
+        .post = {peers, {.path = program}, .asked = json_object(), .kept = json_object()},
+        .heard_ns = clock_ns(),
+        .parent = getppid()};
     int status = await_welcome(&agent, error);
     char *folder = status == 0 && !agent.over
                        ? mirror_path(&agent.post.mirror, agent.post.mirror.folder)
@@ -251,6 +252,7 @@ int agent_run(struct peers *peers, const char *program, bool *orderly, struct er
     end_workers(&agent);
     file_arrival_abandon(&agent.arrival);
     json_decref(agent.post.asked);
+    json_decref(agent.post.kept);
     mirror_release(&agent.post.mirror);
     free(folder);
     if (status == 0)

@@ -107,6 +107,23 @@ void agent_worker_refuse(const struct agent_post *post, struct agent_worker *wor
     worker->waiting = NULL;
 }
 
+/* Hands the first message on as it is. Of what a worker of the node has been sent to keep, only the name
+ * comes. */
+static void append_message(const struct agent_post *post, struct agent_worker *worker,
+                           const json_t *message, size_t whole)
+{
+    const char *text = worker->requests.data;
+    const char *hash = json_string_value(json_object_get(message, "keep"));
+    json_t *known = hash != NULL ? json_object_get(post->kept, hash) : NULL;
+    (void)worker_starved_ns(&worker->process); /* counts from here */
+    if (hash != NULL && known == NULL)
+        json_object_set_new(post->kept, hash, json_stringn_nocheck(text, whole));
+    if (known != NULL)
+        bytes_append(&worker->unsent, json_string_value(known), json_string_length(known));
+    else
+        bytes_append(&worker->unsent, text, whole);
+}
+
 /* Hands on what can be handed on, in order. */
 static void take_requests(const struct agent_post *post, struct agent_worker *worker)
 {
@@ -125,10 +142,8 @@ static void take_requests(const struct agent_post *post, struct agent_worker *wo
             return;
         if (request_names_files(message))
             worker->waiting = json_incref(message);
-        else { /* or is not a request: that is left to the worker */
-            (void)worker_starved_ns(&worker->process); /* counts from here */
-            bytes_append(&worker->unsent, worker->requests.data, whole);
-        }
+        else /* or is not a request: that is left to the worker */
+            append_message(post, worker, message, whole);
         json_decref(message);
         worker->arrivals = SIZE_MAX; /* it has not been looked for them */
         bytes_drop(&worker->requests, whole);

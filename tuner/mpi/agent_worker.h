@@ -20,6 +20,8 @@ struct agent_post {
     struct mirror mirror;
     json_t *asked;   /* files that were asked for: an object, as a set */
     size_t arrivals; /* of files, so far */
+    json_t
+        *kept; /* what its workers are sent to keep: by hash, the message and the bytes behind it */
 };
 
 struct agent_worker {

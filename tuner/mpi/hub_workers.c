@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -37,6 +38,7 @@ static void close_socket(struct hub_worker *worker)
         (void)close(worker->socket);
     worker->socket = -1;
     bytes_release(&worker->unsent);
+    bytes_release(&worker->requests);
 }
 
 static bool write_replies(struct hub_worker *worker)
@@ -52,18 +54,54 @@ static bool write_replies(struct hub_worker *worker)
     return sent > 0;
 }
 
-/* What the coordinator has for the worker. Reads no further while its node has enough to receive. */
-static bool read_requests(struct peers *peers, struct hub_worker *worker)
+/* Whether the node keeps that already; from now on, it does. */
+static bool keeps(struct hub_workers *workers, int rank, const char *hash)
 {
-    static char bytes[READ_BYTES];
+    char *name = alloc_format("%d %s", rank, hash);
+    if (workers->kept == NULL)
+        workers->kept = json_object();
+    bool known = json_object_get(workers->kept, name) != NULL;
+    json_object_set_new(workers->kept, name, json_true());
+    free(name);
+    return known;
+}
+
+/* Sends the requests that are complete. What several workers of a node are to keep goes there once: from then
+ * on, its name alone, {"keep":HASH}. */
+static void send_requests(struct hub_workers *workers, struct peers *peers,
+                          struct hub_worker *worker)
+{
+    json_t *message;
+    size_t line;
+    size_t whole;
+    while (bytes_message(&worker->requests, &message, &line, &whole)) {
+        const char *hash = json_string_value(json_object_get(message, "keep"));
+        if (hash != NULL && keeps(workers, worker->rank, hash)) {
+            char *text = alloc_format("{\"keep\":\"%s\"}\n", hash);
+            peers_send(peers, worker->rank, PACKET_DATA, worker->id, text, strlen(text));
+            free(text);
+        } else {
+            peers_send(peers, worker->rank, PACKET_DATA, worker->id, worker->requests.data, whole);
+        }
+        json_decref(message);
+        bytes_drop(&worker->requests, whole);
+    }
+}
+
+/* What the coordinator has for the worker. Reads no further while its node has enough to receive. */
+static bool read_requests(struct hub_workers *workers, struct peers *peers,
+                          struct hub_worker *worker)
+{
     if (worker->socket < 0 || worker->ended || peers_unsent(peers, worker->rank) > HUB_UNSENT_BYTES)
         return false;
-    ssize_t count = recv(worker->socket, bytes, sizeof bytes, MSG_DONTWAIT);
+    char *room = bytes_room(&worker->requests, READ_BYTES);
+    ssize_t count = recv(worker->socket, room, READ_BYTES, MSG_DONTWAIT);
     if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return false;
-    if (count > 0)
-        peers_send(peers, worker->rank, PACKET_DATA, worker->id, bytes, (size_t)count);
-    else {
+    if (count > 0) {
+        worker->requests.used += (size_t)count;
+        send_requests(workers, peers, worker);
+    } else {
         peers_send(peers, worker->rank, PACKET_CLOSE, worker->id, NULL, 0);
         close_socket(worker);
     }
@@ -79,7 +117,7 @@ bool hub_workers_serve(struct hub_workers *workers, struct peers *peers)
         if (worker->socket >= 0)
             any = write_replies(worker) || any;
         if (worker->ready)
-            any = read_requests(peers, worker) || any;
+            any = read_requests(workers, peers, worker) || any;
         if (worker->ended && worker->unsent.used == 0) {
             close_socket(worker);
             free(worker);
@@ -98,6 +136,7 @@ void hub_workers_release(struct hub_workers *workers)
         free(workers->list[i]);
     }
     free(workers->list);
+    json_decref(workers->kept);
 }
 
 struct pollfd hub_worker_events(const struct hub_worker *worker, const struct peers *peers)

@@ -6,6 +6,7 @@
 #include "mpi/bytes.h"
 #include "mpi/peers.h"
 
+#include <jansson.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,8 +17,9 @@ enum { HUB_UNSENT_BYTES = 1 << 20 }; /* to a node; what comes from the coordinat
 struct hub_worker {
     uint32_t id;
     int rank;
-    int socket;          /* the coordinator's channel; -1: closed */
-    struct bytes unsent; /* to the coordinator */
+    int socket;            /* the coordinator's channel; -1: closed */
+    struct bytes requests; /* from the coordinator, as far as they are not complete */
+    struct bytes unsent;   /* to the coordinator */
     bool ended;
     bool ready; /* as poll() says: something can be read, or written again */
 };
@@ -26,6 +28,8 @@ struct hub_worker {
 struct hub_workers {
     struct hub_worker **list;
     size_t count;
+    json_t *
+        kept; /* "RANK HASH" of what a node has been sent to keep; an object, as a set; NULL: nothing */
 };
 
 /* `socket` becomes the worker's. */

@@ -18,7 +18,7 @@ static bool does(const json_t *request, const char *command)
 
 bool request_names_files(const json_t *request)
 {
-    return does(request, "open") || does(request, "load") || does(request, "trial");
+    return does(request, "open");
 }
 
 static void add(const struct mirror *mirror, json_t *files, const char *path)
@@ -32,12 +32,9 @@ static void add(const struct mirror *mirror, json_t *files, const char *path)
 
 json_t *request_files(const struct mirror *mirror, const json_t *request)
 {
-    static const char *const members[] = {"support", "reference", "cubin"};
     json_t *files = json_array();
     size_t index;
     json_t *item;
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        add(mirror, files, text_of(request, members[i]));
     json_array_foreach(json_object_get(request, "files"), index, item)
     {
         add(mirror, files, json_string_value(item));
@@ -45,20 +42,13 @@ json_t *request_files(const struct mirror *mirror, const json_t *request)
     return files;
 }
 
-static void move_member(const struct mirror *mirror, json_t *request, const char *member)
-{
-    const char *path = text_of(request, member);
-    if (path == NULL || path[0] != '/')
-        return;
-    char *here = mirror_path(mirror, path);
-    json_object_set_new(request, member, json_string(here));
-    free(here);
-}
-
 void request_move(const struct mirror *mirror, json_t *request)
 {
-    static const char *const members[] = {"template", "support", "reference", "cubin"};
-    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
-        move_member(mirror, request, members[i]);
+    const char *path = text_of(request, "template");
+    if (path != NULL && path[0] == '/') {
+        char *here = mirror_path(mirror, path);
+        json_object_set_new(request, "template", json_string(here));
+        free(here);
+    }
     json_object_del(request, "files");
 }

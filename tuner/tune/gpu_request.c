@@ -1,8 +1,22 @@
 #include "tune/gpu_request.h"
 
 #include "base/json_text.h"
+#include "base/read_file.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Puts the entry of the cubin cache in place of its path. If it cannot be read, the worker says so. */
+static void take_entry(struct gpu_request *request)
+{
+    const char *path = json_string_value(json_object_get(request->message, "cubin"));
+    const char *slash = path != NULL ? strrchr(path, '/') : NULL;
+    if (path == NULL)
+        return;
+    (void)read_file(path, &request->bytes, &request->byte_count, NULL);
+    json_object_set_new(request->message, "cubin", json_string(slash != NULL ? slash + 1 : path));
+}
 
 struct gpu_request gpu_request_from(json_t *object)
 {
@@ -13,6 +27,7 @@ struct gpu_request gpu_request_from(json_t *object)
     request.may_be_batched = request.batched;
     (void)snprintf(request.what, sizeof request.what, "%s", json_text_member(object, "do"));
     request.message = object;
+    take_entry(&request);
     return request;
 }
 
@@ -31,5 +46,6 @@ struct gpu_request gpu_request_trial(const char *cubin, const struct bindings *p
 void gpu_request_release(struct gpu_request *request)
 {
     json_decref(request->message);
+    free(request->bytes);
     *request = (struct gpu_request){0};
 }

@@ -13,6 +13,8 @@ enum { GPU_REQUEST_NAME_BYTES = 16 };
 struct gpu_request {
     char what[GPU_REQUEST_NAME_BYTES]; /* "trial" */
     json_t *message;
+    char *bytes; /* behind it: the entry of the cubin cache; NULL: none, or it cannot be read */
+    size_t byte_count;
     bool has_id;         /* of a variant that was loaded */
     bool batched;        /* each sample is the mean of a batch, */
     bool may_be_batched; /* or may be one */

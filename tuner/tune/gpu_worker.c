@@ -1,6 +1,7 @@
 #include "tune/gpu_worker.h"
 
 #include "base/clock.h"
+#include "base/read_file.h"
 #include "base/statistics.h"
 #include "template/template_files.h"
 #include "tune/gpu_reply.h"
@@ -29,24 +30,40 @@ void gpu_worker_send(struct gpu_worker *worker, json_t *request)
 
 void gpu_worker_ask(struct gpu_worker *worker, const struct gpu_request *request)
 {
-    worker_send(&worker->process, json_incref(request->message), NULL, 0);
+    worker_send(&worker->process, json_incref(request->message), request->bytes,
+                request->byte_count);
 }
 
-/* The request that opens the worker's problem; NULL if a path is not UTF-8. */
-static json_t *open_message(const struct gpu_worker *worker)
+/* Sends an entry of the cubin cache to be kept, and adds its key to the message. If it cannot be read, the
+ * worker says so. */
+static void add_entry(struct gpu_worker *worker, const char *path, const char *name,
+                      json_t *message)
+{
+    char *bytes = NULL;
+    size_t count = 0;
+    const char *slash = strrchr(path, '/');
+    const char *key = slash != NULL ? slash + 1 : path;
+    if (read_file(path, &bytes, &count, NULL) == 0)
+        worker_keep(&worker->process, key, bytes, count);
+    free(bytes);
+    json_object_set_new(message, name, json_string(key));
+}
+
+/* The request that opens the worker's problem. */
+static json_t *open_message(struct gpu_worker *worker)
 {
     const struct gpu_problem *problem = &worker->problem;
-    json_t *message = json_pack("{s:s, s:s, s:s, s:o, s:s, s:b}", "do", "open", "template",
+    json_t *message = json_pack("{s:s, s:s, s:s, s:o, s:b}", "do", "open", "template",
                                 problem->template_path, "hash", problem->template_hash, "problem",
-                                bindings_to_json(problem->values), "support",
-                                problem->support_cubin, "cold", (int)problem->cold);
+                                bindings_to_json(problem->values), "cold", (int)problem->cold);
+    add_entry(worker, problem->support_cubin, "support", message);
     if (problem->data_hash != NULL &&
         node_is_here(worker->node)) /* copies have another date: check_copies() */
         json_object_set_new(message, "data", json_string(problem->data_hash));
     if (problem->largest != NULL && problem->largest->count > 0)
         json_object_set_new(message, "largest", bindings_to_json(problem->largest));
     if (problem->reference_cubin != NULL)
-        json_object_set_new(message, "reference", json_string(problem->reference_cubin));
+        add_entry(worker, problem->reference_cubin, "reference", message);
     if (!node_is_here(worker->node) && problem->template != NULL)
         json_object_set_new(message, "files", template_files(problem->template));
     return message;

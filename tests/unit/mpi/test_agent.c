@@ -53,7 +53,7 @@ static void give_file(const char *path)
 
 static void give_request(uint32_t id, const char *header)
 {
-    char *request = alloc_format("{\"do\":\"trial\",\"cubin\":\"%s\"}\n", header);
+    char *request = alloc_format("{\"do\":\"open\",\"files\":[\"%s\"]}\n", header);
     give(PACKET_DATA, id, request);
     free(request);
 }
@@ -176,7 +176,7 @@ static void a_file_that_cannot_be_written_is_an_error_and_asked_for_again(void *
     run(react_and_ask_again);
     assert_non_null(strstr(hub.replies[0], "\"event\":\"error\""));
     assert_non_null(strstr(hub.replies[0], "/a"));
-    assert_non_null(strstr(hub.replies[1], "\"do\":\"trial\""));
+    assert_non_null(strstr(hub.replies[1], "\"do\":\"open\""));
     assert_int_equal(hub.needs, 2);
 }
 
@@ -203,7 +203,7 @@ static void a_file_that_nobody_waits_for_any_more_harms_nobody(void **state)
     (void)state;
     run(react_and_need_another);
     assert_int_equal(hub.reply_count, 1);
-    assert_non_null(strstr(hub.replies[0], "\"do\":\"trial\""));
+    assert_non_null(strstr(hub.replies[0], "\"do\":\"open\""));
 }
 
 int main(void)

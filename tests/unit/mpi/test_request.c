@@ -51,16 +51,12 @@ static void expect(const struct mirror *mirror, json_t *object, const char *text
 static void test_open(void **state)
 {
     const struct mirror *mirror = *state;
-    json_t *request = json_loads(
-        "{\"do\":\"open\",\"template\":\"t/k.ini\",\"support\":\"/c/1\",\"reference\":\"/c/2\","
-        "\"files\":[\"t/k.ini\",\"/a/inc/\"],\"cold\":true}",
-        0, NULL);
-    expect(mirror, request_files(mirror, request),
-           "[\"/c/1\",\"/c/2\",\"/home/user/project/t/k.ini\",\"/a/inc/\"]");
+    json_t *request = json_loads("{\"do\":\"open\",\"template\":\"/t/k.ini\","
+                                 "\"files\":[\"t/k.ini\",\"/a/inc/\"],\"cold\":true}",
+                                 0, NULL);
+    expect(mirror, request_files(mirror, request), "[\"/home/user/project/t/k.ini\",\"/a/inc/\"]");
     request_move(mirror, request);
-    expect(mirror, request,
-           "{\"do\":\"open\",\"template\":\"t/k.ini\",\"support\":\"ROOT/c/1\","
-           "\"reference\":\"ROOT/c/2\",\"cold\":true}");
+    expect(mirror, request, "{\"do\":\"open\",\"template\":\"ROOT/t/k.ini\",\"cold\":true}");
 }
 
 static void test_what_is_there(void **state)
