@@ -13,7 +13,7 @@
 #include "base/write_file.h"
 #include "command/command.h"
 #include "compile/application.h"
-#include "compile/device_kernels.h"
+#include "compile/build.h"
 #include "gpu/measure.h"
 #include "gpu/nvml.h"
 #include "gpu/verify.h"

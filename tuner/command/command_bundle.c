@@ -4,7 +4,6 @@
 #include "base/write_file.h"
 #include "command/command.h"
 #include "compile/application.h"
-#include "compile/bundled_cubin.h"
 #include "compile/single_compile.h"
 #include "record/cover_choice.h"
 #include "record/tuned_file.h"

@@ -3,7 +3,6 @@
 #include "command/command.h"
 #include "compile/compile_worker.h"
 #include "compile/cubin_cache.h"
-#include "compile/cubin_cache_limit.h"
 #include "gpu/device_worker.h"
 #include "record/gpu.h"
 #include "tune/gpu_list.h"

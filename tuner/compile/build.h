@@ -47,4 +47,9 @@ int build_bind(const struct template *template, const struct bindings *values, b
  * with an error if it is not found. */
 char *build_find_template(const char *folder, const char *name, struct error *error);
 
+/* The source of the tuner's own kernels (gpu/device_kernels.cu), embedded by the build. A compile worker
+ * compiles it like any template. It lasts as long as the process. */
+extern const char device_kernels_source[];
+const struct source *device_kernels(void);
+
 #endif

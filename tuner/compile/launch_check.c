@@ -2,13 +2,246 @@
 
 #include "base/alloc.h"
 #include "base/suggestion.h"
-#include "compile/launch_arguments.h"
-#include "compile/launch_limits.h"
+#include "compile/cubin_elf.h"
 #include "template/problem_check.h"
+#include "template/source_signature.h"
 #include "template/variant.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- arguments --- */
+
+/* A launch, and what its kernel takes. */
+struct comparison {
+    const struct template *template;
+    const struct step *step;
+    struct cubin_parameters parameters;
+};
+
+static int fail(const struct comparison *comparison, const char *has, const char *given,
+                struct error *error)
+{
+    return error_set_at(
+        error, ERROR_CONFIG, comparison->template->path, comparison->step->launch->lines.arguments,
+        "kernel '%s' has %s; 'arguments' gives %s", comparison->step->entry, has, given);
+}
+
+/* "float *in, uint64 n" as the template has it, or sizes; a new string. */
+static char *given_text(const struct step *step)
+{
+    char *text = alloc_string("");
+    for (size_t i = 0; i < step->argument_count; i++) {
+        char *argument = argument_text(&step->launch->arguments[i]);
+        char *longer = alloc_format("%s%s%s", text, i > 0 ? ", " : "", argument);
+        free(argument);
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+static char *sizes_text(const struct cubin_parameters *parameters)
+{
+    char *text = alloc_string("");
+    for (size_t i = 0; i < parameters->count && i < CUBIN_PARAMETERS; i++) {
+        char *longer = alloc_format("%s%s%u", text, i > 0 ? ", " : "of ", parameters->bytes[i]);
+        free(text);
+        text = longer;
+    }
+    char *sentence = alloc_format("%s bytes", text);
+    free(text);
+    return sentence;
+}
+
+static bool source_tells(const struct comparison *comparison)
+{
+    return comparison->step->launch->signature.count == comparison->parameters.count;
+}
+
+static int refuse_number(const struct comparison *comparison, struct error *error)
+{
+    size_t count = comparison->parameters.count;
+    size_t given_count = comparison->step->argument_count;
+    char *parameters = source_tells(comparison)
+                           ? source_signature_text(&comparison->step->launch->signature)
+                           : sizes_text(&comparison->parameters);
+    char *arguments = given_text(comparison->step);
+    char *has = alloc_format("%zu parameter%s%s%s", count, count == 1 ? "" : "s",
+                             count == 0 ? "" : ": ", count == 0 ? "" : parameters);
+    char *given = alloc_format("%zu%s%s", given_count, given_count == 0 ? "" : ": ", arguments);
+    int status = fail(comparison, has, given, error);
+    free(parameters);
+    free(arguments);
+    free(has);
+    free(given);
+    return status;
+}
+
+static int refuse_size(const struct comparison *comparison, size_t index, struct error *error)
+{
+    const struct step_argument *given = &comparison->step->arguments[index];
+    char *argument = argument_text(&comparison->step->launch->arguments[index]);
+    bool tells = source_tells(comparison);
+    char *has =
+        alloc_format("parameter %zu%s%s%s of %u bytes", index + 1, tells ? ", '" : "",
+                     tells ? comparison->step->launch->signature.parameters[index].text : "",
+                     tells ? "'," : "", comparison->parameters.bytes[index]);
+    char *gives = alloc_format("'%s', of %zu bytes", argument, given->size);
+    free(argument);
+    int status = fail(comparison, has, gives, error);
+    free(has);
+    free(gives);
+    return status;
+}
+
+static int compare(const struct comparison *comparison, struct error *error)
+{
+    const struct step *step = comparison->step;
+    bool same_number = comparison->parameters.count == step->argument_count;
+    size_t wrong = 0;
+    while (same_number && wrong < step->argument_count && wrong < CUBIN_PARAMETERS &&
+           comparison->parameters.bytes[wrong] == step->arguments[wrong].size)
+        wrong++;
+    if (same_number && (wrong == step->argument_count || wrong == CUBIN_PARAMETERS))
+        return 0;
+    return same_number ? refuse_size(comparison, wrong, error) : refuse_number(comparison, error);
+}
+
+int launch_arguments_check(const struct launch_plan *launch_plan, const struct template *template,
+                           const struct compilation *compilation, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < launch_plan->step_count && status == 0; i++) {
+        struct comparison comparison = {.template = template, .step = &launch_plan->steps[i]};
+        const char *symbol = compilation_symbol(compilation, comparison.step->entry);
+        if (cubin_elf_parameters(compilation->cubin, compilation->cubin_bytes, symbol,
+                                 &comparison.parameters))
+            status = compare(&comparison, error);
+    }
+    return status;
+}
+
+/* --- limits --- */
+
+/* The same for every compute capability from 5.0 on: CUDA C++ Programming Guide, "Technical
+ * Specifications per Compute Capability". */
+static const uint32_t most_in_block[3] = {1024, 1024, 64};
+static const uint32_t most_in_grid[3] = {INT32_MAX, 65535, 65535};
+enum { REGISTER_UNIT = 8 }; /* a thread has a multiple of so many */
+
+struct limits {
+    const struct template *template;
+    const struct gpu *gpu;
+    const struct step *step;
+    struct kernel_info info; /* of its kernel */
+    struct error *error;
+};
+
+static int __attribute__((format(printf, 4, 5)))
+refuse(const struct limits *limits, const char *key, int line, const char *format, ...)
+{
+    char reason[512];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(reason, sizeof reason, format, arguments);
+    va_end(arguments);
+    return error_set_at(limits->error, ERROR_CONFIG, limits->template->path, line,
+                        "%s of launch '%s' %s", key, limits->step->launch->name, reason);
+}
+
+static int check_extents(const struct limits *limits, const char *key, int line,
+                         const uint32_t extents[3], const uint32_t most[3])
+{
+    static const char *const names[3] = {"x", "y", "z"};
+    for (size_t i = 0; i < 3; i++)
+        if (extents[i] > most[i])
+            return refuse(limits, key, line, "is %u in %s; the most is %u", extents[i], names[i],
+                          most[i]);
+    return 0;
+}
+
+static int check_threads(const struct limits *limits)
+{
+    const struct step *step = limits->step;
+    int line = step->launch->lines.block;
+    int64_t threads = step_threads(step);
+    int64_t most = limits->gpu->attributes[GPU_max_threads_per_block];
+    int bound = limits->info.max_threads_per_block;
+    if (threads > most)
+        return refuse(limits, "block", line, "has %" PRId64 " threads; the most is %" PRId64,
+                      threads, most);
+    if (bound > 0 && threads > bound)
+        return refuse(limits, "block", line,
+                      "has %" PRId64 " threads; the launch bounds of kernel '%s' allow %d", threads,
+                      step->entry, bound);
+    return check_extents(limits, "block", line, step->block, most_in_block);
+}
+
+static int check_registers(const struct limits *limits)
+{
+    int64_t warp = limits->gpu->attributes[GPU_warp_size];
+    int64_t most = limits->gpu->attributes[GPU_registers_per_block];
+    int64_t threads = step_threads(limits->step);
+    int64_t registers =
+        ((int64_t)limits->info.registers + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT;
+    int64_t needed = warp > 0 ? (threads + warp - 1) / warp * warp * registers : 0;
+    if (needed <= most || most == 0)
+        return 0;
+    return refuse(limits, "block", limits->step->launch->lines.block,
+                  "has %" PRId64 " threads with %d registers each in kernel '%s', together %" PRId64
+                  "; a block has at most %" PRId64 "; __launch_bounds__ limits them",
+                  threads, limits->info.registers, limits->step->entry, needed, most);
+}
+
+static int check_shared(const struct limits *limits)
+{
+    int64_t fixed = limits->info.static_shared_bytes;
+    int64_t dynamic = limits->step->dynamic_shared_bytes;
+    int64_t most = limits->gpu->attributes[GPU_max_shared_bytes_per_block_optin];
+    if (fixed + dynamic <= most)
+        return 0;
+    return refuse(limits, "shared_bytes", limits->step->launch->lines.shared_bytes,
+                  "is %" PRId64 ", and kernel '%s' has %" PRId64
+                  " bytes of its own; a block has at most %" PRId64,
+                  dynamic, limits->step->entry, fixed, most);
+}
+
+static int check_step(const struct limits *limits)
+{
+    int status = check_threads(limits);
+    if (status == 0)
+        status = check_extents(limits, "grid", limits->step->launch->lines.grid, limits->step->grid,
+                               most_in_grid);
+    if (status == 0)
+        status = check_registers(limits);
+    return status != 0 ? status : check_shared(limits);
+}
+
+/*
+ * Returns 0; ERROR_CONFIG for the first launch with a block, a grid or shared memory beyond the
+ * limits: threads per block of the GPU and of the kernel's launch bounds, the extents of blocks and
+ * grids, registers and shared memory per block; or the lookup's error.
+ */
+static int check_limits(const struct launch_plan *launch_plan, const struct template *template,
+                        const struct gpu *gpu, const struct kernel_lookup *lookup,
+                        struct error *error)
+{
+    struct limits limits = {.template = template, .gpu = gpu, .error = error};
+    int status = 0;
+    for (size_t i = 0; i < launch_plan->step_count && status == 0; i++) {
+        limits.step = &launch_plan->steps[i];
+        status = lookup->info(lookup->user, limits.step->entry, &limits.info, error);
+        if (status == 0)
+            status = check_step(&limits);
+    }
+    return status;
+}
+
+/* --- all of it --- */
 
 /* --- entries that are not there --- */
 
@@ -169,7 +402,7 @@ enum outcome launch_check_variant(struct launch_check *check, const struct launc
         return OUTCOME_INVALID;
     if (check_types(check, launch_plan, reason) != 0)
         return OUTCOME_INVALID;
-    if (launch_limits_check(launch_plan, check->template, check->gpu, &lookup, reason) != 0)
+    if (check_limits(launch_plan, check->template, check->gpu, &lookup, reason) != 0)
         return OUTCOME_LAUNCH_ERROR;
     return OUTCOME_COMPILED;
 }

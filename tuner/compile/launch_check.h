@@ -45,4 +45,10 @@ enum outcome launch_check_variant(struct launch_check *check, const struct launc
 int launch_check_helpers(struct launch_check *check, const struct bindings *fixed,
                          struct error *error);
 
+/* Returns 0, or ERROR_CONFIG at the template's line for the first launch whose arguments differ in
+ * number or size from the kernel's parameters. Says nothing about a cubin of an unknown format
+ * (cubin_elf.h). */
+int launch_arguments_check(const struct launch_plan *launch_plan, const struct template *template,
+                           const struct compilation *compilation, struct error *error);
+
 #endif

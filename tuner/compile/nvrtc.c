@@ -1,18 +1,630 @@
 #include "compile/nvrtc.h"
 
 #include "base/alloc.h"
+#include "base/interrupt.h"
 #include "base/read_file.h"
 #include "compile/cubin_elf.h"
 #include "compile/linker.h"
 #include "compile/nvrtc_library.h"
-#include "compile/nvrtc_program.h"
 #include "template/compiler_option.h"
 #include "template/source_signature.h"
 
+#include <limits.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- signals --- */
+
+/*
+ * SIGINT and SIGTERM while NVRTC compiles. In the first compilation of a process, NVRTC handles them for
+ * some tens of milliseconds, by ending the process with status 4, whatever the program would do. They are
+ * blocked meanwhile; then the program has its handlers back, with the flags that NVRTC loses, and answers
+ * them while NVRTC goes on. *
+ * They are blocked in the calling thread only. If NVRTC's handler runs in another one, the process ends.
+ */
+enum { HELD_SIGNAL_COUNT = 2 };
+
+struct held_signals {
+    bool held;
+    sigset_t previous; /* the thread's mask */
+    struct sigaction actions[HELD_SIGNAL_COUNT];
+};
+
+static const int signals[HELD_SIGNAL_COUNT] = {SIGINT, SIGTERM};
+
+static void held_signals_begin(struct held_signals *held)
+{
+    sigset_t set;
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < HELD_SIGNAL_COUNT; i++) {
+        (void)sigaddset(&set, signals[i]);
+        (void)sigaction(signals[i], NULL, &held->actions[i]);
+    }
+    held->held = pthread_sigmask(SIG_BLOCK, &set, &held->previous) == 0;
+}
+
+/* NVRTC puts handlers back with signal(), which loses their flags. Returns false while the handler is
+ * NVRTC's. */
+static bool restore_flags(int number, const struct sigaction *before)
+{
+    struct sigaction now;
+    if (sigaction(number, NULL, &now) != 0 || now.sa_handler != before->sa_handler)
+        return false;
+    return now.sa_flags == before->sa_flags || sigaction(number, before, NULL) == 0;
+}
+
+static bool restore_all_flags(const struct held_signals *held)
+{
+    bool restored = true;
+    for (size_t i = 0; i < HELD_SIGNAL_COUNT; i++)
+        restored = restore_flags(signals[i], &held->actions[i]) && restored;
+    return restored;
+}
+
+static void let_in(struct held_signals *held)
+{
+    held->held = false;
+    (void)pthread_sigmask(SIG_SETMASK, &held->previous, NULL);
+}
+
+/* For nvrtcSetFlowCallback(): lets the signals in as soon as NVRTC no longer handles them, and ends the
+ * compilation if the user wants to end. */
+static int held_signals_step(void *payload, void *reserved)
+{
+    struct held_signals *held = payload;
+    (void)reserved;
+    if (held->held && restore_all_flags(held))
+        let_in(held);
+    return interrupt_requested() ? 1 : 0;
+}
+
+/* Lets the signals in, unless held_signals_step() has. */
+static void held_signals_end(struct held_signals *held)
+{
+    if (!held->held)
+        return;
+    (void)restore_all_flags(held);
+    let_in(held);
+}
+
+/* --- the log --- */
+
+enum { LOG_BYTES = 64 * 1024 };
+
+/* The number at the start of `text`, or -1; sets *rest to what follows it. */
+static long read_count(const char *text, const char **rest)
+{
+    char *end = NULL;
+    long count = *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : -1;
+    *rest = end != NULL ? end : text;
+    return count;
+}
+
+static bool begins_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static int to_int(long count)
+{
+    return count > INT_MAX ? INT_MAX : (int)count;
+}
+
+/* One item of a line: "4096 bytes smem", "Used 32 registers", "used 1 barriers". */
+static void read_item(const char *item, struct compiled_kernel *kernel)
+{
+    item += strspn(item, " .");
+    if (begins_with(item, "Used ") || begins_with(item, "used "))
+        item += 5;
+    const char *what = NULL;
+    long count = read_count(item, &what);
+    if (count < 0)
+        return;
+    if (begins_with(what, " registers"))
+        kernel->registers = to_int(count);
+    else if (begins_with(what, " barriers"))
+        kernel->barriers = to_int(count);
+    else if (begins_with(what, " bytes smem"))
+        kernel->shared_bytes = count;
+    else if (begins_with(what, " bytes spill stores"))
+        kernel->spill_store_bytes = count;
+    else if (begins_with(what, " bytes spill loads"))
+        kernel->spill_load_bytes = count;
+    else if (begins_with(what, " bytes stack frame") ||
+             begins_with(what, " bytes cumulative stack size") || begins_with(what, " stack"))
+        kernel->stack_bytes = count > kernel->stack_bytes ? count : kernel->stack_bytes;
+}
+
+static void read_items(char *line, struct compiled_kernel *kernel)
+{
+    char *rest = NULL;
+    for (char *item = strtok_r(line, ",", &rest); item != NULL; item = strtok_r(NULL, ",", &rest))
+        read_item(item, kernel);
+}
+
+/* The text after `key` in `line`, or NULL. */
+static char *after(char *line, const char *key)
+{
+    char *found = strstr(line, key);
+    return found != NULL ? found + strlen(key) : NULL;
+}
+
+static bool is_ptxas_info(const char *line)
+{
+    return begins_with(line, "ptxas info ") || begins_with(line, "ptxas         .");
+}
+
+/* As the linker has it. */
+static bool is_link_info(const char *line)
+{
+    return begins_with(line, "info    : ") || begins_with(line, "nvlink info");
+}
+
+struct parsing {
+    struct compiled_kernel *kernels;
+    size_t count;
+    struct compiled_kernel *current; /* that the lines describe; NULL: none of them */
+};
+
+static void parse_ptxas_line(struct parsing *parsing, char *line)
+{
+    char *name = NULL;
+    if ((name = after(line, "Compiling entry function '")) != NULL) {
+        parsing->current = ARRAY_APPEND(parsing->kernels, parsing->count);
+        parsing->current->entry = alloc_string_n(name, strcspn(name, "'"));
+    } else if (parsing->count > 0 && (name = after(line, "Function properties for ")) != NULL) {
+        struct compiled_kernel *last = &parsing->kernels[parsing->count - 1];
+        parsing->current = strcmp(name, last->entry) == 0 ? last : NULL;
+    } else if (parsing->current != NULL) {
+        char *items = begins_with(line, "ptxas info ") ? after(line, ": ") : after(line, ".");
+        if (items != NULL)
+            read_items(items, parsing->current);
+    }
+}
+
+static void parse_link_line(struct parsing *parsing, char *line)
+{
+    char *name = after(line, "Function properties for '");
+    if (name == NULL && parsing->current != NULL)
+        read_items(after(line, ": "), parsing->current);
+    if (name == NULL)
+        return;
+    parsing->current = NULL;
+    name[strcspn(name, "'")] = '\0';
+    for (size_t i = 0; i < parsing->count; i++)
+        if (strcmp(parsing->kernels[i].entry, name) == 0)
+            parsing->current = &parsing->kernels[i];
+}
+
+/*
+ * For each entry function ptxas writes
+ *     ptxas info    : Compiling entry function 'NAME' for 'sm_90'
+ *     ptxas info    : Function properties for NAME
+ *     ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ *     ptxas info    : Used 10 registers, used 1 barriers, 4096 bytes smem, 364 bytes cmem[0]
+ * and then the properties of each function that was not inlined; these are ignored. For a source of
+ * several units nvJitLink writes behind that, for each entry function,
+ *     info    : Function properties for 'NAME':
+ *     info    : used 46 registers, used 1 barriers, 32 stack, 1152 bytes smem, 536 bytes cmem[0]
+ */
+void nvrtc_parse_log(const char *log, struct compiled_kernel **kernels, size_t *count)
+{
+    struct parsing parsing = {0};
+    char *copy = alloc_string(log);
+    char *rest = NULL;
+    for (char *line = strtok_r(copy, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
+        if (is_link_info(line))
+            parse_link_line(&parsing, line);
+        else if (is_ptxas_info(line))
+            parse_ptxas_line(&parsing, line);
+    free(copy);
+    *kernels = parsing.kernels;
+    *count = parsing.count;
+}
+
+/* Cuts a log after LOG_BYTES, between two characters, and says so in its last line. */
+static void shorten(char *log, size_t length)
+{
+    char note[64];
+    if (length <= LOG_BYTES)
+        return;
+    size_t end = LOG_BYTES;
+    while (end > 0 && ((unsigned char)log[end] & 0xc0) == 0x80)
+        end--;
+    int bytes = snprintf(note, sizeof note, "\n… (%zu more bytes)", length - end);
+    if (length - end > (size_t)bytes)
+        memcpy(log + end, note, (size_t)bytes + 1);
+}
+
+void nvrtc_strip_log(char *log)
+{
+    char *to = log;
+    for (char *line = log; *line != '\0';) {
+        size_t length = strcspn(line, "\n");
+        length += line[length] == '\n';
+        if (!is_ptxas_info(line) && !is_link_info(line)) {
+            memmove(to, line, length);
+            to += length;
+        }
+        line += length;
+    }
+    while (to > log && to[-1] == '\n')
+        to--;
+    *to = '\0';
+    shorten(log, (size_t)(to - log));
+    for (char *at = log; *at != '\0'; at++)
+        if (((unsigned char)*at < ' ' && *at != '\n' && *at != '\t') || *at == '\x7f')
+            *at = '?'; /* what a terminal would obey */
+}
+
+/* --- one run of the compiler over one unit --- */
+
+/* What is the same for every unit of a source. */
+struct program_options {
+    struct nvrtc *nvrtc;
+    const char *arch;           /* with its suffix, "sm_90a" */
+    const char *const *options; /* with those of template/compiler_option.h */
+    size_t option_count;
+    bool relocatable; /* to be linked */
+    bool ptx;         /* the result is not a cubin, but PTX with a null character behind it */
+    bool quiet;       /* no resource usage in the log */
+};
+
+/* A translation unit. Its texts are borrowed. */
+struct unit {
+    const char *name; /* in messages */
+    const char *text;
+    const char **entries; /* the C++ names of the kernels that it has, to be instantiated */
+    size_t entry_count;
+};
+
+/* A program while it is compiled. */
+struct program {
+    const struct nvrtc *nvrtc;
+    const struct unit *unit;
+    nvrtcProgram handle;
+};
+
+static void add_text(struct text_list *list, char *text)
+{
+    *ARRAY_APPEND(list->items, list->count) = text;
+}
+
+/* --- leaving out what the launched kernels do not need --- */
+
+/*
+ * A kernel that is not launched becomes a template that nothing instantiates: the front end reads
+ * it, and nothing else does. Before its name, and behind `extern "C" __global__ void`, this puts the
+ * declaration of another kernel, to which these belong then. A name that is used elsewhere is an
+ * error, never another meaning.
+ */
+#define HIDE_FORMAT(between)                                                                       \
+    "%s" between "autotune_unlaunched_%s(); extern \"C++\" template <int> __global__ void %s"
+
+/* Options instead of a text in front: a header that is to be precompiled must come first. A #line
+ * cannot name every file. */
+static bool hides_by_options(const struct program_options *options, const struct unit *unit)
+{
+    for (size_t i = 0; i < options->option_count; i++)
+        if (strstr(options->options[i], "-pch=") != NULL)
+            return true;
+    return strpbrk(unit->name, "\"\\\n") != NULL;
+}
+
+/* The unit's text, with macros in front that hide kernels, and its name unless the compiler knows it; a new
+ * string. */
+static char *whole_text(const struct program_options *options, const struct unit *unit, bool hide)
+{
+    char *text = alloc_string("");
+    for (size_t i = 0; i < options->option_count && hide; i++) {
+        const char *name = compiler_option_value(options->options[i], COMPILER_OPTION_UNLAUNCHED);
+        if (name == NULL)
+            continue;
+        char *longer = alloc_format("%s#define " HIDE_FORMAT(" ") "\n", text, name, name, name);
+        free(text);
+        text = longer;
+    }
+    char *whole =
+        text[0] != '\0' || (options->nvrtc->root[0] != '\0' && !hides_by_options(options, unit))
+            ? alloc_format("%s#line 1 \"%s\"\n%s", text, unit->name, unit->text)
+            : alloc_string(unit->text);
+    free(text);
+    return whole;
+}
+
+/* cooperative_groups.h includes most of CCCL unless its own macro says not to, and then takes a
+ * tenth of the time. --minimal leaves out textures and the runtime's functions, for example. */
+static void add_reductions(struct text_list *list, const struct program_options *options,
+                           const struct unit *unit)
+{
+    bool by_options = hides_by_options(options, unit);
+    bool hidden = false;
+    for (size_t i = 0; i < options->option_count; i++) {
+        const char *name = compiler_option_value(options->options[i], COMPILER_OPTION_UNLAUNCHED);
+        if (name == NULL)
+            continue;
+        hidden = true;
+        if (by_options)
+            add_text(list, alloc_format("-D" HIDE_FORMAT("="), name, name, name));
+    }
+    if (hidden) /* "was declared but never referenced": what only a hidden kernel uses */
+        add_text(list, alloc_string("--diag-suppress=177"));
+    add_text(list, alloc_string("-D_CG_LIMIT_INCLUDED_DEPENDENCIES"));
+    if (options->nvrtc->major >= 13)
+        add_text(list, alloc_string("--minimal"));
+}
+
+/* --- compiling --- */
+
+/* NVRTC's options. */
+static struct text_list all_options(const struct program_options *options, const struct unit *unit,
+                                    bool reduced)
+{
+    const struct nvrtc *nvrtc = options->nvrtc;
+    struct text_list list = {0};
+    bool standard_given = false;
+    add_text(&list, alloc_format("-arch=%s", options->arch));
+    for (size_t i = 0; i < options->option_count; i++) {
+        const char *option = options->options[i];
+        if (compiler_option_value(option, COMPILER_OPTION_PREFIX) != NULL)
+            continue;
+        bool folder = strncmp(option, "-I", 2) == 0;
+        add_text(&list,
+                 folder ? alloc_format("-I%s%s", nvrtc->root, option + 2) : alloc_string(option));
+        if (strncmp(option, "-std", 4) == 0 || strncmp(option, "--std", 5) == 0)
+            standard_given = true;
+    }
+    if (!standard_given)
+        add_text(&list, alloc_string("-std=c++17"));
+    if (reduced)
+        add_reductions(&list, options, unit);
+    if (options->relocatable)
+        add_text(&list, alloc_string("--relocatable-device-code=true"));
+    if (!options->quiet)
+        add_text(&list, alloc_string("--ptxas-options=-v"));
+    if (nvrtc->major >= 13) /* a result from the driver's cache has no log */
+        add_text(&list, alloc_string("--no-cache"));
+    for (size_t i = 0; i < nvrtc->include_options.count; i++)
+        add_text(&list, alloc_string(nvrtc->include_options.items[i]));
+    return list;
+}
+
+static int failed(const struct program *program, const char *call, nvrtcResult result,
+                  const char *log, struct error *error)
+{
+    const struct nvrtc *nvrtc = program->nvrtc;
+    return error_set(error, ERROR_WORKER,
+                     "%s failed for '%s' with %s; check the installation of NVRTC %s, '%s'%s%s",
+                     call, program->unit->name, nvrtc->GetErrorString(result), nvrtc->version,
+                     nvrtc->path, log[0] != '\0' ? ": " : "", log);
+}
+
+/* Makes the program, with the standard headers that its options name. */
+static int create_program(struct program *program, const struct program_options *options,
+                          bool reduced, struct error *error)
+{
+    bool hide = reduced && !hides_by_options(options, program->unit);
+    const struct nvrtc *nvrtc = program->nvrtc;
+    char *text = whole_text(options, program->unit, hide);
+    char *name = alloc_format("%s%s", nvrtc->root, program->unit->name);
+    struct text_list absolute = {0}; /* each includes the copy */
+    const char **names = NULL;
+    const char **texts = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < options->option_count; i++) {
+        const char *value = compiler_option_value(options->options[i], COMPILER_OPTION_HEADER);
+        const struct standard_header *header =
+            value != NULL ? standard_header_find(value, strcspn(value, " ")) : NULL;
+        if (header == NULL)
+            continue;
+        size_t texts_count = count;
+        *ARRAY_APPEND(names, count) = header->name;
+        *ARRAY_APPEND(texts, texts_count) = header->text;
+    }
+    for (size_t i = 0; i < nvrtc->absolute.count; i++) {
+        size_t texts_count = count;
+        add_text(&absolute,
+                 alloc_format("#include \"%s%s\"\n", nvrtc->root, nvrtc->absolute.items[i]));
+        *ARRAY_APPEND(names, count) = nvrtc->absolute.items[i];
+        *ARRAY_APPEND(texts, texts_count) = absolute.items[i];
+    }
+    nvrtcResult result =
+        nvrtc->CreateProgram(&program->handle, text, name, (int)count, texts, names);
+    text_list_release(&absolute);
+    free(text);
+    free(name);
+    free(names);
+    free(texts);
+    if (result != NVRTC_SUCCESS)
+        return failed(program, "nvrtcCreateProgram", result, "", error);
+    for (size_t i = 0; i < program->unit->entry_count && result == NVRTC_SUCCESS; i++)
+        result = nvrtc->AddNameExpression(program->handle, program->unit->entries[i]);
+    return result == NVRTC_SUCCESS ? 0
+                                   : failed(program, "nvrtcAddNameExpression", result, "", error);
+}
+
+/* The compiler's log, or ""; free it. */
+static char *read_log(const struct program *program)
+{
+    size_t bytes = 0;
+    if (program->nvrtc->GetProgramLogSize(program->handle, &bytes) != NVRTC_SUCCESS)
+        return alloc_string("");
+    char *log = alloc_zeroed(bytes + 1, 1);
+    if (program->nvrtc->GetProgramLog(program->handle, log) != NVRTC_SUCCESS)
+        log[0] = '\0';
+    const char *root = program->nvrtc->root;
+    size_t length = strlen(root);
+    for (char *at = log; length > 0 && (at = strstr(at, root)) != NULL;)
+        memmove(at, at + length, strlen(at + length) + 1);
+    return log;
+}
+
+static int read_result(const struct program *program, bool ptx, struct compilation *compilation,
+                       struct error *error)
+{
+    const struct nvrtc *nvrtc = program->nvrtc;
+    size_t bytes = 0;
+    nvrtcResult result = ptx ? nvrtc->GetPTXSize(program->handle, &bytes)
+                             : nvrtc->GetCUBINSize(program->handle, &bytes);
+    if (result != NVRTC_SUCCESS || bytes == 0)
+        return failed(program, ptx ? "nvrtcGetPTXSize" : "nvrtcGetCUBINSize", result, "", error);
+    compilation->cubin = alloc_zeroed(bytes + 1, 1);
+    compilation->cubin_bytes = bytes;
+    result = ptx ? nvrtc->GetPTX(program->handle, compilation->cubin)
+                 : nvrtc->GetCUBIN(program->handle, compilation->cubin);
+    if (result == NVRTC_SUCCESS)
+        return 0;
+    free(compilation->cubin);
+    compilation->cubin = NULL;
+    return failed(program, ptx ? "nvrtcGetPTX" : "nvrtcGetCUBIN", result, "", error);
+}
+
+static int read_symbols(const struct program *program, struct compilation *compilation,
+                        struct error *error)
+{
+    for (size_t i = 0; i < program->unit->entry_count; i++) {
+        const char *entry = program->unit->entries[i];
+        const char *symbol = NULL;
+        nvrtcResult result = program->nvrtc->GetLoweredName(program->handle, entry, &symbol);
+        if (result != NVRTC_SUCCESS || symbol == NULL)
+            return failed(program, "nvrtcGetLoweredName", result, "", error);
+        struct compiled_kernel *kernel =
+            ARRAY_APPEND(compilation->kernels, compilation->kernel_count);
+        kernel->entry = alloc_string(entry);
+        kernel->symbol = alloc_string(symbol);
+    }
+    return 0;
+}
+
+/*
+ * If the first error is about a C++ name, puts a line in front of the log that says which. NVRTC
+ * writes, as if the name were in a file of its own:
+ *     __nv_name_map(2): error: namespace "ns" has no member "scale"
+ *       #pragma nv_mangled_name ns::scale<float, TILE>
+ */
+static void explain_entry(struct compilation *compilation)
+{
+    static const char place[] = "__nv_name_map(";
+    static const char pragma[] = "#pragma nv_mangled_name ";
+    static const char mark[] = "error: ";
+    const char *first = strstr(compilation->log, mark);
+    const char *map = strstr(compilation->log, place);
+    const char *entry = map != NULL ? strstr(map, pragma) : NULL;
+    if (first == NULL || entry == NULL || map > first || memchr(map, '\n', (size_t)(first - map)))
+        return;
+    first += strlen(mark);
+    entry += strlen(pragma);
+    char *longer =
+        alloc_format(COMPILATION_ENTRY_REFUSED "%.*s': %.*s\n%s", (int)strcspn(entry, "\n"), entry,
+                     (int)strcspn(first, "\n"), first, compilation->log);
+    free(compilation->log);
+    compilation->log = longer;
+}
+
+/* The files that a worker has are those that the coordinator has found. */
+static void explain_missing(const struct program *program, struct compilation *compilation)
+{
+    static const char *const marks[] = {"cannot open source file \"",
+                                        "could not open source file \""};
+    const char *name = NULL;
+    for (size_t i = 0; i < sizeof marks / sizeof *marks && name == NULL; i++) {
+        const char *found = strstr(compilation->log, marks[i]);
+        name = found != NULL ? found + strlen(marks[i]) : NULL;
+    }
+    if (name == NULL || program->nvrtc->root[0] == '\0')
+        return;
+    char *longer = alloc_format(
+        "%s\nIf '%.*s' exists, autotune has not found it in the source; name it in 'depends'\n",
+        compilation->log, (int)strcspn(name, "\"\n"), name);
+    free(compilation->log);
+    compilation->log = longer;
+}
+
+bool nvrtc_log_lacks_memory(const char *log)
+{
+    bool stopped = strstr(log, "ptxas fatal   : Ptx assembly aborted due to errors") != NULL;
+    return strstr(log, "catastrophic error: out of memory\n") != NULL ||
+           strstr(log, "ptxas fatal   : Memory allocation failure") != NULL ||
+           (stopped && strstr(log, "error   :") == NULL);
+}
+
+static int compile_program(const struct program *program, const struct program_options *options,
+                           bool reduced, struct compilation *compilation, struct error *error)
+{
+    struct text_list list = all_options(options, program->unit, reduced);
+    struct held_signals held;
+    held_signals_begin(&held);
+    if (program->nvrtc->SetFlowCallback != NULL)
+        (void)program->nvrtc->SetFlowCallback(program->handle, held_signals_step, &held);
+    nvrtcResult result = program->nvrtc->CompileProgram(program->handle, (int)list.count,
+                                                        (const char *const *)list.items);
+    held_signals_end(&held);
+    text_list_release(&list);
+    compilation->log = read_log(program);
+    if (result == NVRTC_ERROR_OUT_OF_MEMORY || nvrtc_log_lacks_memory(compilation->log))
+        return error_set(error, ERROR_MEMORY, "the compiler ran out of memory");
+    if (result == NVRTC_ERROR_COMPILATION || result == NVRTC_ERROR_INVALID_OPTION) {
+        explain_entry(compilation);
+        explain_missing(program, compilation);
+        return 0;
+    }
+    if (result != NVRTC_SUCCESS && interrupt_requested())
+        return error_set(error, ERROR_INTERRUPTED, "interrupted");
+    if (result != NVRTC_SUCCESS)
+        return failed(program, "nvrtcCompileProgram", result, compilation->log, error);
+    int status = read_result(program, options->ptx, compilation, error);
+    return status != 0 ? status : read_symbols(program, compilation, error);
+}
+
+static int run_program(const struct program_options *options, const struct unit *unit, bool reduced,
+                       struct compilation *compilation, struct error *error)
+{
+    struct program program = {.nvrtc = options->nvrtc, .unit = unit};
+    *compilation = (struct compilation){0};
+    int status = create_program(&program, options, reduced, error);
+    if (status == 0)
+        status = compile_program(&program, options, reduced, compilation, error);
+    if (program.handle != NULL)
+        (void)options->nvrtc->DestroyProgram(&program.handle);
+    return status;
+}
+
+/* Whether it may be the reductions that the compiler has refused: they cannot trouble ptxas. */
+static bool may_be_reductions(const struct compilation *compilation)
+{
+    return compilation->cubin == NULL && strstr(compilation->log, "error") != NULL &&
+           strstr(compilation->log, "ptxas") == NULL;
+}
+
+/*
+ * Compiles without the kernels that the options say are not launched, and without the parts of
+ * CUDA C++ that --minimal leaves out; if the front end refuses that, compiles the whole unit.
+ * Returns 0 with a log, and if the unit compiled, with the cubin or PTX and with the entries'
+ * symbols, as kernels without figures. Returns ERROR_WORKER if NVRTC itself fails.
+ */
+static int program_run(const struct program_options *options, const struct unit *unit,
+                       struct compilation *compilation, struct error *error)
+{
+    struct nvrtc *nvrtc = options->nvrtc;
+    bool reduced = nvrtc->whole == NULL || strcmp(nvrtc->whole, unit->name) != 0;
+    int status = run_program(options, unit, reduced, compilation, error);
+    if (status != 0 || !reduced || !may_be_reductions(compilation))
+        return status;
+    compilation_release(compilation);
+    status = run_program(options, unit, false, compilation, error);
+    if (status == 0 && compilation->cubin != NULL) {
+        free(nvrtc->whole);
+        nvrtc->whole = alloc_string(unit->name);
+    }
+    return status;
+}
+
+/* --- the compiler --- */
 
 int nvrtc_open(struct nvrtc **nvrtc, const char *cache, struct error *error)
 {
@@ -312,8 +924,7 @@ static int compile_for(struct nvrtc *nvrtc, const char *arch, const struct units
     return status;
 }
 
-/* Two threads of an application would each take the other's signals and handlers for those from before
- * (held_signals.h). */
+/* Two threads of an application would each take the other's signals and handlers for those from before (struct held_signals). */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
 int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const char *arch,

@@ -77,4 +77,8 @@ void nvrtc_parse_log(const char *log, struct compiled_kernel **kernels, size_t *
  * and replaces control characters by '?'. */
 void nvrtc_strip_log(char *log);
 
+/* Whether a log says that the compiler ran out of memory. Of ptxas, it says only that it stopped, without
+ * the error that would be the source's. */
+bool nvrtc_log_lacks_memory(const char *log);
+
 #endif

@@ -1,6 +1,6 @@
 /*
  * NVRTC's shared library: its functions, and the folders of the headers that belong to it. Private
- * to nvrtc.c, nvrtc_build.c and nvrtc_program.c; all others include nvrtc.h.
+ * to nvrtc.c; all others include nvrtc.h.
  */
 #ifndef AUTOTUNE_NVRTC_LIBRARY_H
 #define AUTOTUNE_NVRTC_LIBRARY_H
@@ -64,9 +64,5 @@ struct nvrtc {
 /* As nvrtc_open() and nvrtc_close(); the linker is the caller's. */
 int nvrtc_library_open(struct nvrtc **nvrtc, const char *cache, struct error *error);
 void nvrtc_library_close(struct nvrtc *nvrtc);
-
-/* Fills `nvrtc->build` from the library and its header folders. Reads all headers, unless a file in the
- * folder `cache` (NULL: none) remembers the result for these names, sizes and times. */
-void nvrtc_build_find(struct nvrtc *nvrtc, const char *cache);
 
 #endif

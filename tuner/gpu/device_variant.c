@@ -1,7 +1,7 @@
 #include "gpu/device_variant.h"
 
 #include "base/alloc.h"
-#include "compile/launch_arguments.h"
+#include "compile/launch_check.h"
 #include "gpu/device_arguments.h"
 #include "gpu/device_code.h"
 #include "gpu/module.h"

@@ -122,7 +122,7 @@ struct launch_plan {
  * attributes. A launch with a grid of 0 blocks or no threads has nothing to do and is left out.
  * Returns 0, ERROR_CONFIG if an expression fails, an extent is negative or above 2^31 - 1, a block has
  * more threads than that or a grid more than 2^63 - 1 blocks, or the lookup's error. It
- * does not check the GPU's and the kernel's limits: compile/launch_limits.h does.
+ * does not check the GPU's and the kernel's limits: compile/launch_check.h does.
  */
 int launch_plan_make(struct launch_plan *launch_plan, const struct template *template,
                      const struct scope *scope, const struct kernel_lookup *lookup,

@@ -206,7 +206,7 @@ static void add_launches(struct names *names, const struct template *template)
 }
 
 /* Those of `all` that are not in `launched`; releases both. A condition such as #ifdef would change
- * with the macro that hides its name (compile/nvrtc_program.c), so that one is left out, too. */
+ * with the macro that hides its name (compile/nvrtc.c), so that one is left out, too. */
 static struct names difference(const struct template *template, struct names *all,
                                struct names *launched)
 {

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/event_loop.h"
 #include "compile/compile_pool.h"
-#include "compile/cubin_cache_limit.h"
+#include "compile/cubin_cache.h"
 #include "record/record.h"
 #include "record/study.h"
 #include "template/sweep.h"

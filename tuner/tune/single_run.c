@@ -1,8 +1,8 @@
 #include "tune/single_run.h"
 
 #include "base/alloc.h"
+#include "compile/build.h"
 #include "compile/cubin_cache.h"
-#include "compile/device_kernels.h"
 #include "compile/launch_check.h"
 #include "template/problem_check.h"
 #include "template/variant.h"

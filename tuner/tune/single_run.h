@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/event_loop.h"
-#include "compile/cubin_cache_limit.h"
+#include "compile/cubin_cache.h"
 #include "compile/single_compile.h"
 #include "record/gpu.h"
 #include "record/study.h"

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "compile/device_kernels.h"
+#include "compile/build.h"
 #include "compile/launch_check.h"
 #include "template/source.h"
 #include "tune/finals.h"

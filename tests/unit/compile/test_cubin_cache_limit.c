@@ -1,6 +1,5 @@
 #include "base/alloc.h"
 #include "compile/cubin_cache.h"
-#include "compile/cubin_cache_limit.h"
 #include "unit/scratch.h"
 
 #include <fcntl.h>

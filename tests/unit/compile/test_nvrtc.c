@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/interrupt.h"
 #include "compile/linker.h"
-#include "compile/nvrtc_program.h"
+#include "compile/nvrtc_library.h"
 #include "template/compiler_option.h"
 
 #include "unit/scratch.h"
@@ -151,15 +151,15 @@ static void a_message_is_short_and_harmless(void **state)
 static void a_lack_of_memory_is_not_the_source_s_fault(void **state)
 {
     (void)state;
-    assert_true(program_log_lacks_memory("ptxas info    : 0 bytes gmem\n"
-                                         "ptxas fatal   : Ptx assembly aborted due to errors\n"));
-    assert_true(program_log_lacks_memory("ptxas fatal   : Memory allocation failure\n"));
-    assert_true(program_log_lacks_memory("k.cu: catastrophic error: out of memory\n"));
-    assert_false(program_log_lacks_memory(
+    assert_true(nvrtc_log_lacks_memory("ptxas info    : 0 bytes gmem\n"
+                                       "ptxas fatal   : Ptx assembly aborted due to errors\n"));
+    assert_true(nvrtc_log_lacks_memory("ptxas fatal   : Memory allocation failure\n"));
+    assert_true(nvrtc_log_lacks_memory("k.cu: catastrophic error: out of memory\n"));
+    assert_false(nvrtc_log_lacks_memory(
         "ptxas application ptx input, line 83; error   : Not a name of any known instruction: 'b'\n"
         "ptxas fatal   : Ptx assembly aborted due to errors\n"));
-    assert_false(program_log_lacks_memory("ptxas fatal   : Unresolved extern function 'f'\n"));
-    assert_false(program_log_lacks_memory(log_13));
+    assert_false(nvrtc_log_lacks_memory("ptxas fatal   : Unresolved extern function 'f'\n"));
+    assert_false(nvrtc_log_lacks_memory(log_13));
 }
 
 /* --- the real library ------------------------------------------------------------------------- */

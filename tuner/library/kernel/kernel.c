@@ -1,7 +1,7 @@
 #include "loaded.h"
 
 #include "base/alloc.h"
-#include "compile/launch_arguments.h"
+#include "compile/launch_check.h"
 #include "gpu/module.h"
 #include "record/gpu.h"
 #include "template/element.h"

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "compile/application.h"
-#include "compile/bundled_cubin.h"
 #include "gpu/driver.h"
 #include "template/launch_plan.h"
 #include "template/template.h"

@@ -1,4 +1,4 @@
-#include "compile/bundled_cubin.h"
+#include "compile/application.h"
 
 #include "unit/scratch.h"
 
