@@ -635,14 +635,7 @@ static void print_counts(FILE *stream, const struct study *study)
                 study->points, study->points == 1 ? "" : "s",
                 study->rejected_estimated ? "about " : "", study->rejected);
     fprintf(stream, "%zu variant%s", study->result_count, study->result_count == 1 ? "" : "s");
-    const char *separator = ": ";
-    for (int i = 0; i < OUTCOME_COUNT; i++) {
-        size_t count = study_count(study, (enum outcome)i);
-        if (count > 0) {
-            fprintf(stream, "%s%zu %s", separator, count, outcome_name((enum outcome)i));
-            separator = ", ";
-        }
-    }
+    report_outcomes(stream, study);
     if (study_is_partial(study)) {
         char *estimate = report_estimate(study);
         fprintf(stream, ". A search chose them: %s of the space's variants were tried; %s",

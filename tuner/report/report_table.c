@@ -436,14 +436,7 @@ static void print_counts(FILE *stream, const struct study *study)
         fprintf(stream, " of %" PRIu64 " point%s (%s%" PRIu64 " rejected by constraints)",
                 study->points, study->points == 1 ? "" : "s",
                 study->rejected_estimated ? "about " : "", study->rejected);
-    const char *separator = ": ";
-    for (int i = 0; i < OUTCOME_COUNT; i++) {
-        size_t count = study_count(study, (enum outcome)i);
-        if (count == 0)
-            continue;
-        fprintf(stream, "%s%zu %s", separator, count, outcome_name((enum outcome)i));
-        separator = ", ";
-    }
+    report_outcomes(stream, study);
     fputc('\n', stream);
     for (size_t i = 0; i < study->rejection_count; i++)
         fprintf(stream, "  %5" PRIu64 "  constraint: %s\n", study->rejections[i].points,

@@ -116,6 +116,18 @@ char *report_distinction(const struct study *study, const bool *varying,
     return text;
 }
 
+void report_outcomes(FILE *stream, const struct study *study)
+{
+    const char *separator = ": ";
+    for (int i = 0; i < OUTCOME_COUNT; i++) {
+        size_t count = study_count(study, (enum outcome)i);
+        if (count == 0)
+            continue;
+        fprintf(stream, "%s%zu %s", separator, count, outcome_name((enum outcome)i));
+        separator = ", ";
+    }
+}
+
 /* The first line of a reason, cut between characters if too long; a new string. */
 static char *reason_line(const struct result *result)
 {

@@ -45,6 +45,9 @@ bool *report_varying(const struct study *study);
 char *report_distinction(const struct study *study, const bool *varying,
                          const struct result *result);
 
+/* ": 3 measured, 1 timeout": how many variants had each outcome. */
+void report_outcomes(FILE *stream, const struct study *study);
+
 /* Why variants failed: the first line of the reason, cut if too long, and how many share it. */
 struct reason {
     char *text;
