@@ -77,13 +77,12 @@ def read_covers(path):
 
 
 def admits(cover, size):
-    """Whether a size satisfies the cover's condition in the tuned INI, whose operators are Python's but for ^. What its
-    figure `allowed` says of a configuration, Tuner.covers() knows."""
+    """Whether a size satisfies the cover's constraint in the tuned INI, whose operators are Python's but for ^. Whether a
+    configuration is allowed, Tuner.covers() knows."""
     if cover["constraint"] is None:
         return True
     text = cover["constraint"].replace("^", "**").replace("~=", "!=")
-    names = dict(cover["fixed"], **size, min=min, max=max, floor=math.floor, ceil=math.ceil, ceil_div=lambda a, b: -(-a // b),
-                 allowed=lambda configuration: 1)
+    names = dict(cover["fixed"], **size, min=min, max=max, floor=math.floor, ceil=math.ceil, ceil_div=lambda a, b: -(-a // b))
     return bool(eval(text, {"__builtins__": {}}, names))  # pylint: disable=eval-used
 
 

@@ -1,5 +1,6 @@
 /* Tuned INI files: one that is accepted is the same to libtuned, and when written and read again. */
 #include "fuzz.h"
+#include "record/cover_choice.h"
 #include "record/tuned_file.h"
 
 #include <autotune/tuned.h>
@@ -7,26 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool same_condition(const char *a, const char *b)
+static void require_equal_covers(const struct cover *a, const struct cover *b)
 {
-    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
-}
-
-static void require_equal_covers(const struct cover_entry *a, const struct cover_entry *b)
-{
-    FUZZ_REQUIRE(a->range_count == b->range_count && a->figure_count == b->figure_count);
-    FUZZ_REQUIRE(a->configuration_count == b->configuration_count);
-    FUZZ_REQUIRE(a->line_count == b->line_count && a->size_count == b->size_count);
-    FUZZ_REQUIRE(same_condition(a->constraint, b->constraint));
-    for (size_t i = 0; i < a->configuration_count; i++)
-        FUZZ_REQUIRE(
-            bindings_equal(&a->configurations[i].parameters, &b->configurations[i].parameters));
+    FUZZ_REQUIRE(a->public.count == b->public.count && a->line_count == b->line_count);
+    FUZZ_REQUIRE(a->public.size_count == b->public.size_count);
     for (size_t i = 0; i < a->line_count; i++)
-        FUZZ_REQUIRE(a->lines[i].configuration == b->lines[i].configuration &&
-                     same_condition(a->lines[i].condition, b->lines[i].condition));
-    for (size_t i = 0; i < a->size_count; i++)
-        FUZZ_REQUIRE(a->sizes[i].fastest == b->sizes[i].fastest &&
-                     bindings_equal(&a->sizes[i].problem, &b->sizes[i].problem));
+        FUZZ_REQUIRE(strcmp(a->lines[i].key, b->lines[i].key) == 0 &&
+                     strcmp(a->lines[i].text, b->lines[i].text) == 0);
 }
 
 static void require_equal(const struct tuned_file *a, const struct tuned_file *b)
@@ -63,12 +51,6 @@ static void require_values(const struct tuned_value *values, size_t count,
     }
 }
 
-/* The parameters of an entry, or of the first configuration of its cover. */
-static const struct bindings *parameters_of(const struct tuned_entry *entry)
-{
-    return entry->cover != NULL ? &entry->cover->configurations[0].parameters : &entry->parameters;
-}
-
 /* The configuration of a section, the first of its name that has the same problem. */
 static const struct tuned_configuration *find(const struct tuned_table *table,
                                               const struct tuned_entry *entry)
@@ -78,8 +60,7 @@ static const struct tuned_configuration *find(const struct tuned_table *table,
         if (strcmp(from->section, entry->section) == 0 &&
             strcmp(from->kernel, entry->kernel) == 0 && strcmp(from->gpu->name, entry->gpu) == 0 &&
             from->gpu->l2_bytes == entry->l2_bytes && from->median_ns == entry->median_ns &&
-            from->problem_count == entry->problem.count && from->number == (entry->cover != NULL) &&
-            from->parameter_count == parameters_of(entry)->count)
+            from->problem_count == entry->problem.count && from->number == (entry->cover != NULL))
             return from;
     return NULL;
 }
@@ -97,7 +78,9 @@ static void require_library_agrees(const char *path, const struct tuned_file *tu
         if (tuned->skipped_count > 0)
             continue; /* there may be another section of this name */
         require_values(from->problem, from->problem_count, &entry->problem);
-        require_values(from->parameters, from->parameter_count, parameters_of(entry));
+        struct bindings parameters = cover_entry_parameters(entry, 0);
+        require_values(from->parameters, from->parameter_count, &parameters);
+        bindings_release(&parameters);
     }
     tuned_free(table);
 }

@@ -50,7 +50,7 @@ finds() {
     plant main.c '#include "gpu/b.h"'
     finds 'tuner/base/error.c:2: base/ may not include "tune/a.h"; it may include itself and include/autotune' \
         'tuner/gpu/driver.h:3: gpu/ may not include "tune/a.h"; it may include base/, template/, record/ and compile/, itself and include/autotune' \
-        'tuner/library/find.c:2: library/ may not include "base/c.h"; it may include base/cover_section, base/ini_reader, base/literal and base/tuned_reader, itself and include/autotune' \
+        'tuner/library/find.c:2: library/ may not include "base/c.h"; it may include base/cover, base/ini_reader, base/literal, base/tuned_reader and base/value, itself and include/autotune' \
         'tuner/main.c:1: main.c may not include "gpu/b.h"; it may include base/ and command/, itself and include/autotune' \
         'tuner/tune/race.c:2: tune/ may not include "gpu/b.h"; it may include base/, template/, search/, record/ and compile/, itself and include/autotune'
 }

@@ -16,15 +16,15 @@ base
 template        base
 search          base template
 record          base template search
-cover           base template search record
 exchange        base template search record
 compile         base template record
 gpu             base template record compile
 tune            base template search record compile
-report          base template search record cover compile
+cover           base template search record compile tune
+report          base template search record compile
 mpi             base
 command         base template search record cover exchange compile gpu tune report
-library         base/cover_section base/ini_reader base/literal base/tuned_reader
+library         base/cover base/ini_reader base/literal base/tuned_reader base/value
 library/kernel  base template record compile gpu
 main.c          base command
 include

@@ -833,6 +833,11 @@ const char *expression_expanded(const struct expression *expression)
     return expression->steps.text;
 }
 
+const struct steps *expression_steps(const struct expression *expression)
+{
+    return &expression->steps;
+}
+
 size_t expression_name_count(const struct expression *expression)
 {
     return expression->name_count;

@@ -84,6 +84,10 @@ size_t steps_stack_needed(const struct steps *steps);
 int steps_run(const struct steps *steps, const struct value *const *values, struct value *result,
               struct error *error);
 
+/* What an expression was compiled to; it has at least one step. */
+struct expression;
+const struct steps *expression_steps(const struct expression *expression);
+
 /* Whether `word` is true, yes, false or no, and which of them it means. */
 bool steps_truth(const char *word, bool *truth);
 

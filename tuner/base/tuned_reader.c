@@ -76,27 +76,27 @@ static int read_cover(struct tuned_reader *reader, const char *key, struct tuned
         return ini_reader_fail(&reader->ini,
                                "the cover is of version %lld, which a newer autotune reads",
                                (long long)item->value.integer);
+    if (item->value.integer < COVER_VERSION)
+        return ini_reader_fail(
+            &reader->ini,
+            "the cover is of version %lld, which is no longer read; make it again "
+            "with `autotune cover`",
+            (long long)item->value.integer);
     if (reader->problem.count > 0)
         return ini_reader_fail(&reader->ini, "key 'cover' must come before the problem's values");
     if (reader->has_unknown)
         return ini_reader_fail(&reader->ini,
                                "a key above 'cover' is unknown; a newer autotune may have "
                                "written it");
-    if (reader->storage == NULL)
-        reader->storage = cover_section_new();
-    if (reader->storage == NULL)
-        return ini_reader_no_memory(&reader->ini);
-    reader->cover = reader->storage;
-    cover_section_clear(reader->cover);
-    return 0;
+    reader->cover = cover_new();
+    return reader->cover != NULL ? 0 : ini_reader_no_memory(&reader->ini);
 }
 
 static int read_problem(struct tuned_reader *reader, const char *key, struct tuned_item *item)
 {
     int status = read_value(reader, key, item, &reader->problem, TUNED_PROBLEM_VALUES);
     return status == 0 && reader->cover != NULL
-               ? cover_section_fix(reader->cover, &reader->ini, item->name, item->text,
-                                   &item->value)
+               ? cover_fix(reader->cover, &reader->ini, item->name, item->text, &item->value)
                : status;
 }
 
@@ -247,7 +247,7 @@ static int finish_cover(struct tuned_reader *reader)
                                    "section '%s' has a cover and key '%s', which is "
                                    "for one problem",
                                    reader->section, tuned_key_rules[key].key);
-    return cover_section_finish(reader->cover, &reader->ini);
+    return cover_finish(reader->cover, &reader->ini);
 }
 
 /* A time that nothing supports would win over measured ones. */
@@ -301,6 +301,7 @@ static int open_section(struct ini_reader *ini, const char *name)
     (void)snprintf(reader->section, sizeof reader->section, "%s", name);
     reader->section_line = ini->line;
     reader->skipping = reader->has_unknown = false;
+    cover_free(reader->cover);
     reader->cover = NULL;
     memset(reader->seen, 0, sizeof reader->seen);
     reader->median_ns = reader->low_ns = 0;
@@ -331,7 +332,7 @@ static int read_key(struct tuned_reader *reader, const char *key, struct tuned_i
 static int read_other_key(struct tuned_reader *reader, const char *key,
                           const struct tuned_item *item)
 {
-    if (reader->cover == NULL && cover_section_has_key(key))
+    if (reader->cover == NULL && cover_has_key(key))
         return ini_reader_fail(&reader->ini,
                                "key '%s' belongs to a cover; put 'cover = %d' above it", key,
                                COVER_VERSION);
@@ -339,7 +340,7 @@ static int read_other_key(struct tuned_reader *reader, const char *key,
         reader->has_unknown = true;
         return 0;
     }
-    int status = cover_section_add(reader->cover, &reader->ini, key, item->text);
+    int status = cover_add(reader->cover, &reader->ini, key, item->text);
     return status == 0 ? reader->item(reader, item) : status;
 }
 
@@ -382,9 +383,9 @@ static int read_sections(struct tuned_reader *reader, const char *text, size_t l
 
 int tuned_reader_read(struct tuned_reader *reader, const char *text, size_t length)
 {
-    reader->cover = reader->storage = NULL;
+    reader->cover = NULL;
     int status = read_sections(reader, text, length);
-    free(reader->storage);
-    reader->cover = reader->storage = NULL;
+    cover_free(reader->cover);
+    reader->cover = NULL;
     return status;
 }

@@ -13,7 +13,7 @@
 #ifndef AUTOTUNE_TUNED_READER_H
 #define AUTOTUNE_TUNED_READER_H
 
-#include "base/cover_section.h"
+#include "base/cover.h"
 #include "base/ini_reader.h"
 #include "base/literal.h"
 
@@ -29,7 +29,7 @@
  *           DATE: 2026-11-21T06:12:00Z. FLAG: yes or no. VALUES: any number of keys PREFIX + lower-case
  *           name, each with a literal. TIES: the same with PREFIX + number + "." + name, numbered
  *           from 1 in order. COVER: the version of a cover, whose other keys are in
- *           base/cover_section.h.
+ *           base/cover.h.
  *   for applications, for the tuner: REQUIRED in every section, MEASURED (required in a section
  *           without a cover), OPTIONAL or IGNORED. From `parameters` on, a cover has none of them.
  */
@@ -140,8 +140,9 @@ struct tuned_reader {
 
     struct ini_reader ini; /* line and message of a failure */
 
-    /* In end(): the cover of the section, compiled; NULL if it has none. */
-    struct cover_section *cover;
+    /* In end(): the cover of the section, finished; NULL if it has none. It is freed afterwards, unless end()
+     * takes it over and sets this to NULL. */
+    struct cover *cover;
 
     /* The sections read and skipped, and why the first was skipped. */
     size_t read_count, skipped_count;
@@ -158,7 +159,6 @@ struct tuned_reader {
     bool has_unknown;                            /* keys */
     struct tuned_names problem, parameters, tie; /* tie: of the last tie */
     size_t tie_count;
-    struct cover_section *storage; /* for covers; NULL before the first */
 };
 
 /* What begin() returns for a section whose name an earlier section has. */

@@ -1,5 +1,6 @@
 #include "base/value.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -117,6 +118,12 @@ bool number_whole(const struct value *value, int64_t *integer)
         return false;
     *integer = (int64_t)value->as.real;
     return true;
+}
+
+double value_scale(double number)
+{
+    double scale = log2(1 + fabs(number));
+    return copysign(isinf(scale) ? DBL_MAX_EXP : scale, number); /* distances stay finite */
 }
 
 static enum order order_integers(int64_t a, int64_t b)

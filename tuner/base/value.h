@@ -71,6 +71,9 @@ static inline double number_real(const struct value *number)
  * sets `*integer` to it. */
 bool number_whole(const struct value *value, int64_t *integer);
 
+/* s(x) = sign(x) log2(1 + |x|), by which sizes are compared; finite for any number. */
+double value_scale(double number);
+
 /* How two numbers compare; bits, so that they can form sets. */
 enum order { ORDER_LESS = 1, ORDER_EQUAL = 2, ORDER_GREATER = 4, ORDER_NONE = 8 };
 

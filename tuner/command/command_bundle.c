@@ -185,18 +185,6 @@ static int write_cubin_file(struct bundle *bundle, const char *path,
     return bundled_cubin_write(path, origin, compilation, error);
 }
 
-/* How many configurations an entry has, and the parameters of one, counted from 0. */
-static size_t configuration_count(const struct tuned_entry *entry)
-{
-    return entry->cover != NULL ? entry->cover->configuration_count : 1;
-}
-
-static const struct bindings *parameters_of(const struct tuned_entry *entry, size_t index)
-{
-    return entry->cover != NULL ? &entry->cover->configurations[index].parameters
-                                : &entry->parameters;
-}
-
 /* A new string: "WORK/cubin/KERNEL-HASH.cubin", and of a cover "…-HASH-N.cubin". NULL if the section's
  * name is not "KERNEL HASH": tuned_cubin_path() would not find it. */
 static char *cubin_path(const struct bundle *bundle, const struct tuned_entry *entry, size_t index)
@@ -217,8 +205,7 @@ static int bind_entry(const struct tuned_entry *entry, size_t index,
                       const struct template *template, struct bindings *parameters,
                       struct bindings *problem, struct error *error)
 {
-    struct bindings values = {0};
-    bindings_append(&values, parameters_of(entry, index));
+    struct bindings values = cover_entry_parameters(entry, index);
     bindings_append(&values, &entry->problem);
     bool other_version = strcmp(template->hash, entry->template_hash) != 0;
     int status = build_bind(template, &values, other_version, parameters, problem, error);
@@ -274,7 +261,7 @@ static int add_entry(struct bundle *bundle, const struct tuned_entry *entry, str
                             "--accept-other-versions",
                             entry->section);
     int status = 0;
-    for (size_t i = 0; i < configuration_count(entry) && status == 0; i++)
+    for (size_t i = 0; i < cover_entry_count(entry) && status == 0; i++)
         status = write_cubin(bundle, entry, i, template, error);
     return status;
 }
@@ -356,7 +343,7 @@ static int add_source(struct bundle *bundle, const struct tuned_table *table, co
         const struct tuned_entry *entry = &bundle->tuned.entries[i];
         if (strcmp(entry->kernel, kernel) != 0)
             continue;
-        for (size_t j = 0; j < configuration_count(entry) && status == 0; j++) {
+        for (size_t j = 0; j < cover_entry_count(entry) && status == 0; j++) {
             status = define_entry(table, entry, j, &definitions, error);
             if (status == 0)
                 status = write_own_cubin(bundle, &source, &definitions, entry, j, error);

@@ -4,12 +4,10 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/write_file.h"
-#include "command/cover_draft.h"
-#include "command/cover_measure.h"
 #include "command/cover_print.h"
-#include "command/cover_session.h"
-#include "command/cover_tuned.h"
 #include "compile/cubin_cache.h"
+#include "cover/entry.h"
+#include "cover/measure.h"
 #include "tune/storage.h"
 
 #include <math.h>
@@ -71,11 +69,29 @@ static int check_page(const struct cover_session *session, const char *folder, s
     return status;
 }
 
-static int write_page(const struct cover_session *session, const char *folder, struct error *error)
+static int write_page(const struct cover_session *session, const struct tuned_entry *entry,
+                      const char *folder, struct error *error)
 {
     char *path = page_path(session, folder);
-    int status = cover_print_page(session, path, error);
+    int status = cover_print_page(session, entry, path, error);
     free(path);
+    return status;
+}
+
+/* Puts the cover into the tuned INI in place of an earlier one, and reports it. */
+static int finish_cover(const struct cover_session *session, const char *folder,
+                        struct error *error)
+{
+    struct tuned_entry entry;
+    size_t taken;
+    int status = cover_entry_make(session, &entry, error);
+    if (status == 0 && folder != NULL)
+        status = write_page(session, &entry, folder, error);
+    if (status == 0)
+        status = tuned_file_update(session->tuned_path, &entry, 1, &taken, error);
+    if (status == 0)
+        cover_print(session);
+    tuned_entry_release(&entry);
     return status;
 }
 
@@ -97,19 +113,15 @@ static int cover_kernel(const struct sweep *sweep, const struct sweep_kernel *ke
 {
     struct cover_session session;
     run.limits = limits_of(sweep, kernel, run.limits);
-    int status = cover_session_init(&session, sweep, kernel, options, &run, error);
+    int status = cover_session_init(&session, sweep, kernel, &run, error);
     if (status == 0)
-        status = cover_draft_check(&session, sweep->path, error);
+        status = cover_entry_check(&session, error);
     if (status == 0 && options->output != NULL)
         status = check_page(&session, options->output, error);
     if (status == 0)
         status = cover_measure(&session, error);
     if (status == 0)
-        status = cover_tuned_write(&session, error);
-    if (status == 0)
-        cover_print(&session);
-    if (status == 0 && options->output != NULL)
-        status = write_page(&session, options->output, error);
+        status = finish_cover(&session, options->output, error);
     if (status == 0)
         status = check_left_out(&session, error);
     cover_session_release(&session);
@@ -224,8 +236,9 @@ int command_cover(int argc, const char **argv, struct error *error)
     int status = command_parse(
         argc, argv, table,
         "cover --config FILE [OPTION...]\n\n"
-        "Finds a few configurations that serve a whole range of problems, and a rule\n"
-        "that chooses among them. The kernel's section of the sweep states the range:\n"
+        "Finds a few configurations that serve a whole range of problems: applications\n"
+        "get the one that was the fastest at the nearest measured size. The kernel's\n"
+        "section of the sweep states the range:\n"
         "    cover = n = 2^10 .. 2^30\n"
         "    cover_configurations = 4\n"
         "After an even spread of sizes, it measures those at which it is least certain\n"

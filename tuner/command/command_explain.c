@@ -4,7 +4,6 @@
 #include "command/command_query.h"
 #include "template/template_load.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,68 +18,19 @@ static void print_values(const struct tuned_value *values, size_t count)
 
 /* --- covers --- */
 
-static double scale(double number)
-{
-    return number < 0 ? -log2(1 - number) : log2(1 + number);
-}
-
-/* As libtuned measures it; NAN if the query lacks a number, which is the template's default then. */
-static double distance_to(const struct tuned_query *query, const struct tuned_cover *cover,
-                          const struct tuned_size *size)
-{
-    double distance = 0;
-    for (size_t i = 0; i < cover->range_count; i++) {
-        double number = NAN;
-        for (size_t j = 0; j < query->problem_count; j++)
-            if (strcmp(query->problem[j].name, cover->ranges[i].name) == 0)
-                number = query->problem[j].real;
-        distance += fabs(scale(number) - scale(size->numbers[i]));
-    }
-    return distance;
-}
-
-static void print_size(const struct tuned_cover *cover, const struct tuned_size *size,
-                       double distance)
-{
-    printf("measured at");
-    for (size_t i = 0; i < cover->range_count; i++)
-        printf(" %s=%.15g", cover->ranges[i].name, size->numbers[i]);
-    printf(", distance %.2f: configuration %zu is the fastest, %.2f us; the rule loses %.3g %%\n",
-           distance, size->fastest + 1, size->median_ns * 1e-3, size->loss_percent);
-}
-
-/* The measured sizes that are nearest to the problem, nearest first. */
-static void print_nearest_sizes(const struct tuned_query *query, const struct tuned_cover *cover)
-{
-    enum { SHOWN = 3 };
-    double beyond = -1; /* what has been shown is not farther than this */
-    size_t last = 0;
-    for (size_t shown = 0; shown < SHOWN && shown < cover->size_count; shown++) {
-        double nearest = INFINITY;
-        size_t index = cover->size_count;
-        for (size_t i = 0; i < cover->size_count; i++) {
-            double distance = distance_to(query, cover, &cover->sizes[i]);
-            bool is_next = distance > beyond || (distance >= beyond && i > last);
-            if (is_next && distance < nearest) {
-                nearest = distance;
-                index = i;
-            }
-        }
-        if (index == cover->size_count)
-            break;
-        print_size(cover, &cover->sizes[index], nearest);
-        beyond = nearest;
-        last = index;
-    }
-}
-
 static void print_cover(const struct command_query *query)
 {
     const struct tuned_match *match = &query->match;
     const struct tuned_cover *cover = match->from->cover;
-    if (match->line < cover->line_count)
-        printf("rule.%zu = %s\n", match->line + 1, cover->lines[match->line]);
-    printf("range:");
+    const struct tuned_size *size = match->size;
+    printf("nearest measured size:");
+    for (size_t i = 0; i < cover->range_count; i++)
+        printf(" %s=%.15g", cover->ranges[i].name, size->numbers[i]);
+    printf(", where configuration %zu was the fastest: %.2f us", size->fastest + 1,
+           size->median_ns * 1e-3);
+    if (size->loss_percent >= 0)
+        printf(", which loses %.3g %%", size->loss_percent);
+    printf("\nrange:");
     for (size_t i = 0; i < cover->range_count; i++)
         printf(" %s = %.15g .. %.15g%s", cover->ranges[i].name, cover->ranges[i].low,
                cover->ranges[i].high,
@@ -91,7 +41,6 @@ static void print_cover(const struct command_query *query)
         printf(
             "expected loss in the range: mean %.3g %%, worst %.3g %%, from %lld sizes held out\n",
             cover->mean_loss_percent, cover->worst_loss_percent, (long long)cover->held_out_sizes);
-    print_nearest_sizes(&query->query, cover);
 }
 
 /* --- values that are not given --- */

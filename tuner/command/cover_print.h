@@ -3,11 +3,13 @@
 #define AUTOTUNE_COVER_PRINT_H
 
 #include "base/error.h"
-#include "command/cover_session.h"
+#include "cover/session.h"
+#include "record/tuned_file.h"
 
 void cover_print(const struct cover_session *session);
 
-/* Writes the page about it. Returns 0 or ERROR_RECORD. */
-int cover_print_page(const struct cover_session *session, const char *path, struct error *error);
+/* Writes the page about it; `entry` has the cover. Returns 0 or ERROR_RECORD. */
+int cover_print_page(const struct cover_session *session, const struct tuned_entry *entry,
+                     const char *path, struct error *error);
 
 #endif

@@ -1,43 +1,16 @@
 #include "command/export_cover.h"
 
 #include "base/alloc.h"
-#include "base/cover_section.h"
+#include "base/cover.h"
+#include "base/expression_steps.h"
 #include "command/export.h"
-#include "record/cover_choice.h"
 #include "template/value.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* How C writes an operation: what stands before, between and behind its operands. */
-static const struct notation {
-    size_t arity;
-    const char *before, *between, *second_between, *behind;
-} notations[] = {
-    [DECISION_NEGATE] = {1, "(-", "", "", ")"},
-    [DECISION_NOT] = {1, "(!", "", "", ")"},
-    [DECISION_FLOOR] = {1, "floor(", "", "", ")"},
-    [DECISION_CEIL] = {1, "ceil(", "", "", ")"},
-    [DECISION_ADD] = {2, "(", " + ", "", ")"},
-    [DECISION_SUBTRACT] = {2, "(", " - ", "", ")"},
-    [DECISION_MULTIPLY] = {2, "autotune_product(", ", ", "", ")"},
-    [DECISION_DIVIDE] = {2, "(", " / ", "", ")"},
-    [DECISION_QUOTIENT] = {2, "floor(", " / ", "", ")"},
-    [DECISION_REMAINDER] = {2, "autotune_remainder(", ", ", "", ")"},
-    [DECISION_CEIL_DIV] = {2, "ceil(", " / ", "", ")"},
-    [DECISION_MIN] = {2, "autotune_min(", ", ", "", ")"},
-    [DECISION_MAX] = {2, "autotune_max(", ", ", "", ")"},
-    [DECISION_EQUAL] = {2, "(", " == ", "", ")"},
-    [DECISION_UNEQUAL] = {2, "(", " != ", "", ")"},
-    [DECISION_LESS] = {2, "(", " < ", "", ")"},
-    [DECISION_LESS_EQUAL] = {2, "(", " <= ", "", ")"},
-    [DECISION_GREATER] = {2, "(", " > ", "", ")"},
-    [DECISION_GREATER_EQUAL] = {2, "(", " >= ", "", ")"},
-    [DECISION_AND] = {2, "(", " && ", "", ")"},
-    [DECISION_OR] = {2, "(", " || ", "", ")"},
-    [DECISION_SELECT] = {3, "(", " ? ", " : ", ")"},
-};
+/* --- what the functions of a header share --- */
 
 /* Compilers that can be told to compute as libtuned does, whatever their options. */
 #define IF_CLANG "#if defined __clang__ && __clang_major__ >= 12\n"
@@ -63,79 +36,332 @@ static void end_exact(FILE *stream)
           stream);
 }
 
-/* Through `volatile`, a product is rounded before it is added to something: clang's code generator may
- * use an FMA instruction otherwise, and no pragma forbids it. */
-static void put_helpers(FILE *stream)
+/*
+ * Of expressions, as base/expression_steps.c computes them, but with real numbers alone: `*failed` is set if
+ * a value cannot be computed. Through `volatile`, a product is rounded before it is added to something:
+ * clang's code generator may use an FMA instruction otherwise, and no pragma forbids it.
+ */
+static const char helpers[] =
+    "\n#ifndef AUTOTUNE_COVER_HELPERS\n#define AUTOTUNE_COVER_HELPERS\n"
+    "static inline double autotune_scale(double a)\n{\n"
+    "    double scale = log2(1 + fabs(a));\n"
+    "    return copysign(scale > DBL_MAX_EXP ? DBL_MAX_EXP : scale, a);\n}\n"
+    "static inline double autotune_product(double a, double b)\n{\n"
+    "    volatile double product = a * b;\n    return product;\n}\n"
+    "static inline double autotune_quotient(double a, double b, int *failed)\n{\n"
+    "    *failed |= !(b > 0 || b < 0);\n    return a / b;\n}\n"
+    "static inline double autotune_modulo(double a, double b, int *failed)\n{\n"
+    "    double rest = fmod(a, b);\n    *failed |= !(b > 0 || b < 0);\n"
+    "    return (rest > 0 && b < 0) || (rest < 0 && b > 0) ? rest + b : rest;\n}\n"
+    "static inline double autotune_min(double a, double b)\n{\n    return b < a ? b : a;\n}\n"
+    "static inline double autotune_max(double a, double b)\n{\n    return b > a ? b : a;\n}\n"
+    "static inline double autotune_whole(double a, double least, int *failed)\n{\n"
+    "    *failed |= !(a >= least && a <= floor(a));\n    return a;\n}\n"
+    "static inline double autotune_ceil_div(double a, double b, int *failed)\n{\n"
+    "    double rest = fmod(autotune_whole(a, 0, failed), autotune_whole(b, 1, failed));\n"
+    "    return (a - rest) / b + (rest > 0);\n}\n"
+    "static inline double autotune_round_up(double a, double b, int *failed)\n{\n"
+    "    return autotune_ceil_div(a, b, failed) * b;\n}\n"
+    "static inline double autotune_log2_floor(double a, int *failed)\n{\n"
+    "    int exponent;\n    frexp(autotune_whole(a, 1, failed), &exponent);\n"
+    "    return exponent - 1;\n}\n"
+    "static inline double autotune_log2_ceil(double a, int *failed)\n{\n"
+    "    int exponent;\n    double half = frexp(autotune_whole(a, 1, failed), &exponent);\n"
+    "    return half > 0.5 ? exponent : exponent - 1;\n}\n#endif\n";
+
+/* --- expressions as C --- */
+
+/* An operand: what C computes it with, or a word. */
+struct operand {
+    enum { NUMBER, CONDITION, WORD, CHOICE } kind; /* CHOICE: `condition and text`, before `or` */
+    char *text;
+    char *condition; /* of CHOICE */
+};
+
+struct translation {
+    const struct cover *cover;
+    const struct cover_condition *condition;
+    const struct cover_configuration *configuration; /* NULL: what the condition names is of none */
+    const struct steps *steps;
+    struct operand stack[STEPS_STACK_LIMIT + 1];
+    size_t depth;
+};
+
+static void push(struct translation *to, int kind, char *text)
 {
-    fputs("\n#ifndef AUTOTUNE_COVER_HELPERS\n#define AUTOTUNE_COVER_HELPERS\n"
-          "static inline double autotune_product(double a, double b)\n{\n"
-          "    volatile double product = a * b;\n    return product;\n}\n"
-          "static inline double autotune_min(double a, double b)\n{\n    return a < b ? a : b;\n}\n"
-          "static inline double autotune_max(double a, double b)\n{\n    return a > b ? a : b;\n}\n"
-          "static inline double autotune_remainder(double a, double b)\n{\n"
-          "    return a - autotune_product(b, floor(a / b));\n}\n#endif\n",
-          stream);
+    to->stack[to->depth++] = (struct operand){.kind = kind, .text = text};
 }
 
-/* A new string. */
+static struct operand pop(struct translation *to)
+{
+    return to->stack[--to->depth];
+}
+
+/* Puts "failed": what the expression asks for cannot be computed. */
+static void push_failed(struct translation *to)
+{
+    push(to, CONDITION, alloc_string("(failed = 1, 0)"));
+}
+
 static char *number_text(double number)
 {
     char buffer[VALUE_TEXT_BYTES];
-    return alloc_string(isnan(number)   ? "NAN"
-                        : isinf(number) ? (number > 0 ? "INFINITY" : "(-INFINITY)")
-                                        : value_exact_text(value_real(number), buffer));
+    return alloc_string(isinf(number) ? (number > 0 ? "HUGE_VAL" : "(-HUGE_VAL)")
+                                      : value_exact_text(value_real(number), buffer));
 }
 
-static char *value_name(const struct cover_section *section, unsigned value)
+static void push_value(struct translation *to, const struct value *value)
 {
-    return value == section->range_count ? alloc_string("sm_count")
-                                         : alloc_format("problem_%s", section->ranges[value].name);
+    if (value->kind == VALUE_WORD)
+        push(to, WORD, alloc_string(value->as.word));
+    else if (value->kind == VALUE_BOOLEAN)
+        push(to, CONDITION, alloc_string(value->as.boolean ? "1" : "0"));
+    else
+        push(to, NUMBER, number_text(number_real(value)));
 }
 
-/* Joins the operands at `top`, which it frees. */
-static char *join(const struct notation *notation, char **top)
+static void push_name(struct translation *to, const struct cover_name *name)
 {
-    char *joined = alloc_format("%s%s%s%s%s%s%s", notation->before, top[0], notation->between,
-                                notation->arity > 1 ? top[1] : "", notation->second_between,
-                                notation->arity > 2 ? top[2] : "", notation->behind);
-    for (size_t i = 0; i < notation->arity; i++)
-        free(top[i]);
-    return joined;
-}
-
-/* A figure that several lines need becomes a variable. Returns its name and frees `value`. */
-static char *put_variable(FILE *stream, unsigned number, char *value)
-{
-    fprintf(stream, "    const double figure_%u = %s;\n", number, value);
-    free(value);
-    return alloc_format("figure_%u", number);
-}
-
-/* The expression of a part of the rule: a new string. Writes the variables that it needs. */
-static char *c_text(FILE *stream, const struct cover_section *section,
-                    const struct cover_part *part)
-{
-    char *stack[DECISION_DEPTH] = {NULL};
-    size_t depth = 0;
-    for (size_t i = 0; i < part->count; i++) {
-        const struct decision_step *step = &section->steps[part->first + i];
-        if (step->operation == DECISION_PUSH) {
-            stack[depth++] = number_text(step->number);
-        } else if (step->operation == DECISION_VALUE) {
-            stack[depth++] = value_name(section, step->value);
-        } else if (step->operation == DECISION_TAKE) {
-            stack[depth++] = alloc_format("figure_%u", step->value);
-        } else if (step->operation == DECISION_KEEP) {
-            stack[depth - 1] = put_variable(stream, step->value, stack[depth - 1]);
-        } else {
-            const struct notation *notation = &notations[step->operation];
-            depth -= notation->arity;
-            stack[depth] = join(notation, &stack[depth]);
-            depth++;
-        }
+    struct value value;
+    int compiled;
+    switch (name->kind) {
+    case COVER_RANGE:
+        push(to, NUMBER, alloc_format("problem_%s", to->cover->ranges[name->index].name));
+        return;
+    case COVER_SM_COUNT:
+        push(to, NUMBER, alloc_string("sm_count"));
+        return;
+    case COVER_FIXED:
+    case COVER_PARAMETER:
+        value =
+            cover_value(name->kind == COVER_FIXED ? &to->cover->fixed[name->index]
+                                                  : &to->configuration->parameters[name->index]);
+        push_value(to, &value);
+        return;
+    case COVER_REGISTERS:
+    case COVER_BLOCKS_PER_SM:
+        compiled = name->kind == COVER_REGISTERS ? to->configuration->registers
+                                                 : to->configuration->blocks_per_sm;
+        if (compiled > 0)
+            push(to, NUMBER, alloc_format("%d.0", compiled));
+        else
+            push_failed(to);
+        return;
     }
-    return stack[0];
 }
+
+/* The topmost operand as a condition; a new string. */
+static char *pop_condition(struct translation *to)
+{
+    struct operand operand = pop(to);
+    bool truth;
+    if (operand.kind == CONDITION)
+        return operand.text;
+    if (operand.kind == WORD && steps_truth(operand.text, &truth)) {
+        free(operand.text);
+        return alloc_string(truth ? "1" : "0");
+    }
+    if (operand.kind == CHOICE) { /* both are conditions, or it fails */
+        char *both = alloc_format("(%s && %s)", operand.condition, operand.text);
+        free(operand.condition);
+        free(operand.text);
+        return both;
+    }
+    free(operand.text);
+    return alloc_string("(failed = 1, 0)");
+}
+
+static void push_comparison(struct translation *to, enum operation operation,
+                            const struct operand *left, const struct operand *right)
+{
+    static const char *const signs[] = {
+        [DO_EQUAL] = "==",      [DO_DIFFERENT] = "!=", [DO_LESS] = "<",
+        [DO_LESS_EQUAL] = "<=", [DO_GREATER] = ">",    [DO_GREATER_EQUAL] = ">="};
+    if (left->kind == WORD && right->kind == WORD) {
+        int order = strcmp(left->text, right->text);
+        push(to, CONDITION, alloc_format("(%d %s 0)", order, signs[operation]));
+    } else if (left->kind == right->kind && (left->kind == NUMBER || operation < DO_LESS)) {
+        push(to, CONDITION, alloc_format("(%s %s %s)", left->text, signs[operation], right->text));
+    } else if (operation < DO_LESS) {
+        push(to, CONDITION, alloc_string(operation == DO_EQUAL ? "0" : "1"));
+    } else {
+        push_failed(to);
+    }
+}
+
+/* Operations and functions on numbers in C: what stands before, between and behind their operands. */
+static const struct notation {
+    const char *before, *between, *behind;
+} notations[] = {
+    [DO_ADD] = {"(", " + ", ")"},
+    [DO_SUBTRACT] = {"(", " - ", ")"},
+    [DO_MULTIPLY] = {"autotune_product(", ", ", ")"},
+    [DO_DIVIDE] = {"autotune_quotient(", ", ", ", &failed)"},
+    [DO_FLOOR_DIVIDE] = {"floor(autotune_quotient(", ", ", ", &failed))"},
+    [DO_MODULO] = {"autotune_modulo(", ", ", ", &failed)"},
+    [DO_POWER] = {"pow(", ", ", ")"},
+};
+
+static const struct {
+    const char *name;
+    struct notation notation;
+} functions[] = {
+    {"min", {"autotune_min(", ", ", ")"}},
+    {"max", {"autotune_max(", ", ", ")"}},
+    {"abs", {"fabs(", "", ")"}},
+    {"floor", {"floor(", "", ")"}},
+    {"ceil", {"ceil(", "", ")"}},
+    {"ceil_div", {"autotune_ceil_div(", ", ", ", &failed)"}},
+    {"round_up", {"autotune_round_up(", ", ", ", &failed)"}},
+    {"log2_floor", {"autotune_log2_floor(", "", ", &failed)"}},
+    {"log2_ceil", {"autotune_log2_ceil(", "", ", &failed)"}},
+};
+
+/* Puts the result of the topmost `count` operands, those of more than two from left to right. */
+static void push_result(struct translation *to, const struct notation *notation, size_t count)
+{
+    const struct operand *operands = &to->stack[to->depth - count];
+    bool numbers = operands[0].kind == NUMBER;
+    char *text = count > 1
+                     ? alloc_string(operands[0].text)
+                     : alloc_format("%s%s%s", notation->before, operands[0].text, notation->behind);
+    for (size_t i = 1; i < count; i++) {
+        char *longer = alloc_format("%s%s%s%s%s", notation->before, text, notation->between,
+                                    operands[i].text, notation->behind);
+        numbers = numbers && operands[i].kind == NUMBER;
+        free(text);
+        text = longer;
+    }
+    for (size_t i = 0; i < count; i++)
+        free(pop(to).text);
+    if (numbers) {
+        push(to, NUMBER, text);
+        return;
+    }
+    free(text);
+    push_failed(to);
+}
+
+static void push_call(struct translation *to, const struct step *step)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (strcmp(functions[i].name, step->as.function->name) == 0) {
+            push_result(to, &functions[i].notation, step->count);
+            return;
+        }
+    push_failed(to); /* a function that this file does not know */
+}
+
+static void push_binary(struct translation *to, enum operation operation)
+{
+    if (operation < DO_EQUAL) {
+        push_result(to, &notations[operation], 2);
+        return;
+    }
+    struct operand right = pop(to);
+    struct operand left = pop(to);
+    push_comparison(to, operation, &left, &right);
+    free(left.text);
+    free(right.text);
+}
+
+static void push_choice(struct translation *to, char *condition, struct operand chosen,
+                        struct operand other)
+{
+    if (chosen.kind == other.kind && chosen.kind != WORD)
+        push(to, chosen.kind, alloc_format("(%s ? %s : %s)", condition, chosen.text, other.text));
+    else
+        push_failed(to);
+    free(condition);
+    free(chosen.text);
+    free(other.text);
+}
+
+static void translate(struct translation *to, size_t from, size_t end);
+
+/* Puts what a step that may jump computes from the topmost operand and from the steps that it may leave
+ * out. Returns the first step behind these. */
+static size_t translate_branch(struct translation *to, size_t at)
+{
+    const struct step *step = &to->steps->items[at];
+    size_t end = step->index;
+    if (step->operation == DO_BRANCH) {
+        char *condition = pop_condition(to);
+        translate(to, at + 1, end - 1);
+        struct operand chosen = pop(to);
+        size_t last = to->steps->items[end - 1].index; /* of the jump over the other alternative */
+        translate(to, end, last);
+        push_choice(to, condition, chosen, pop(to));
+        return last;
+    }
+    if (step->operation == DO_CHOSEN && to->stack[to->depth - 1].kind == CHOICE) {
+        struct operand choice = pop(to);
+        translate(to, at + 1, end);
+        push_choice(to, choice.condition, (struct operand){NUMBER, choice.text, NULL}, pop(to));
+        return end;
+    }
+    char *left = pop_condition(to);
+    translate(to, at + 1, end);
+    struct operand right = to->stack[to->depth - 1];
+    if (step->operation == DO_AND && right.kind == NUMBER) {
+        to->stack[to->depth - 1] = (struct operand){CHOICE, right.text, left};
+        return end;
+    }
+    char *condition = pop_condition(to);
+    push(to, CONDITION,
+         alloc_format(step->operation == DO_AND ? "(%s && %s)" : "(%s || %s)", left, condition));
+    free(condition);
+    free(left);
+    return end;
+}
+
+static void push_not(struct translation *to)
+{
+    char *condition = pop_condition(to);
+    push(to, CONDITION, alloc_format("!%s", condition));
+    free(condition);
+}
+
+/* Puts what the steps up to before `end` compute. */
+static void translate(struct translation *to, size_t from, size_t end)
+{
+    while (from < end) {
+        const struct step *step = &to->steps->items[from];
+        if (step->source == FROM_NAME)
+            push_name(to, &to->condition->names[step->index]);
+        else if (step->source == FROM_CONSTANT)
+            push_value(to, &step->as.constant);
+        if (step->operation <= DO_GREATER_EQUAL)
+            push_binary(to, step->operation);
+        else if (step->operation == DO_NEGATE)
+            push_result(to, &(struct notation){"(-", "", ")"}, 1);
+        else if (step->operation == DO_NOT)
+            push_not(to);
+        else if (step->operation == DO_CONDITION)
+            push(to, CONDITION, pop_condition(to));
+        else if (step->operation == DO_CALL)
+            push_call(to, step);
+        else if (step->operation != DO_LOAD) {
+            from = translate_branch(to, from);
+            continue;
+        }
+        from++;
+    }
+}
+
+/* A condition of the cover in C, which may set "failed"; a new string. */
+static char *condition_text(const struct cover *cover, const struct cover_condition *condition,
+                            const struct cover_configuration *configuration)
+{
+    struct translation to = {.cover = cover,
+                             .condition = condition,
+                             .configuration = configuration,
+                             .steps = expression_steps(condition->expression)};
+    translate(&to, 0, to.steps->count);
+    return pop_condition(&to);
+}
+
+/* --- the function --- */
 
 /* A text of the file as a comment; nothing in it ends the comment. */
 static void put_comment(FILE *stream, const char *text)
@@ -149,56 +375,88 @@ static void put_comment(FILE *stream, const char *text)
     fputs(" */\n", stream);
 }
 
-static void put_range(FILE *stream, const struct cover_section *section)
+/* Leaves the function outside the range. */
+static void put_range(FILE *stream, const struct cover *cover)
 {
-    for (size_t i = 0; i < section->range_count; i++) {
-        char *low = number_text(section->lows[i]);
-        char *high = number_text(section->highs[i]);
-        const char *name = section->ranges[i].name;
+    for (size_t i = 0; i < cover->public.range_count; i++) {
+        const struct tuned_range *range = &cover->ranges[i];
+        char *low = number_text(range->low);
+        char *high = number_text(range->high);
         fprintf(stream, "    if (!(problem_%s >= %s && problem_%s <= %s))\n        return 0;\n",
-                name, low, name, high);
+                range->name, low, range->name, high);
         free(low);
         free(high);
     }
-    if (section->constraint.text == NULL)
+    if (cover->constraint.text == NULL)
         return;
-    put_comment(stream, section->constraint.text);
-    char *text = c_text(stream, section, &section->rule.constraint);
-    fprintf(stream, "    if (!%s)\n        return 0;\n", text);
+    char *text = condition_text(cover, &cover->constraint, NULL);
+    put_comment(stream, cover->constraint.text);
+    fprintf(stream, "    if (!%s || failed)\n        return 0;\n", text);
     free(text);
 }
 
-static void put_lines(FILE *stream, const struct cover_section *section)
+/* Which configurations the constraints allow. */
+static void put_allowed(FILE *stream, const struct cover *cover)
 {
-    for (size_t i = 0; i < section->line_count; i++) {
-        const struct cover_rule_text *line = &section->lines[i];
-        put_comment(stream, line->text);
-        if (line->condition != NULL) {
-            char *text = c_text(stream, section, &section->rule.lines[i]);
-            fprintf(stream, *text == '(' ? "    if %s\n    " : "    if (%s)\n    ", text);
+    fprintf(stream, "    int allowed[%zu];\n", cover->public.count);
+    for (size_t i = 0; i < cover->allowed_count; i++)
+        put_comment(stream, cover->allowed[i].text);
+    for (size_t i = 0; i < cover->public.count; i++) {
+        fprintf(stream, "    allowed[%zu] = 1;\n", i);
+        for (size_t j = 0; j < cover->allowed_count; j++) {
+            char *text = condition_text(cover, &cover->allowed[j], &cover->configurations[i]);
+            fprintf(stream,
+                    "    failed = 0;\n    allowed[%zu] = allowed[%zu] && %s;\n"
+                    "    allowed[%zu] = allowed[%zu] && !failed;\n",
+                    i, i, text, i, i);
             free(text);
         }
-        fprintf(stream, "    return %zu;\n", line->configuration + 1);
     }
 }
 
-static int put_function(FILE *stream, const char *name, const struct tuned_entry *entry,
-                        struct error *error)
+/* The measured sizes, and the search for the nearest. */
+static void put_choice(FILE *stream, const struct cover *cover)
 {
-    struct cover_section *section;
-    int status = cover_entry_section(entry, &section, error);
-    if (status == 0) {
-        fprintf(stream, "static inline int %s(", name);
-        for (size_t i = 0; i < section->range_count; i++)
-            fprintf(stream, "double problem_%s, ", section->ranges[i].name);
-        fputs("double sm_count)\n{\n", stream);
-        fprintf(stream, "    if (!(sm_count > 0))\n        sm_count = %d;\n", entry->sm_count);
-        put_range(stream, section);
-        put_lines(stream, section);
-        fputs("}\n", stream);
+    const size_t ranges = cover->public.range_count;
+    fprintf(stream,
+            "    /* s(x) of each measured size, and its fastest configuration */\n"
+            "    static const struct { double scales[%zu]; int fastest; } sizes[] = {\n",
+            ranges);
+    for (size_t i = 0; i < cover->public.size_count; i++) {
+        fputs("        {{", stream);
+        for (size_t j = 0; j < ranges; j++)
+            fprintf(stream, "%s%.17g", j > 0 ? ", " : "", cover->scales[i * ranges + j]);
+        fprintf(stream, "}, %zu},\n", cover->public.sizes[i].fastest + 1);
     }
-    free(section);
-    return status;
+    fprintf(stream,
+            "    };\n    double scales[%zu];\n    double least = HUGE_VAL;\n    int nearest = 0;\n",
+            ranges);
+    for (size_t i = 0; i < ranges; i++)
+        fprintf(stream, "    scales[%zu] = autotune_scale(problem_%s);\n", i,
+                cover->ranges[i].name);
+    fprintf(stream,
+            "    for (int i = 0; i < %zu; i++) {\n        double distance = 0;\n"
+            "        for (int j = 0; j < %zu; j++)\n"
+            "            distance += fabs(sizes[i].scales[j] - scales[j]);\n"
+            "        if (!(distance < least) || !allowed[sizes[i].fastest - 1])\n"
+            "            continue;\n"
+            "        least = distance;\n        nearest = sizes[i].fastest;\n    }\n"
+            "    return nearest;\n",
+            cover->public.size_count, ranges);
+}
+
+static void put_function(FILE *stream, const char *name, const struct tuned_entry *entry)
+{
+    const struct cover *cover = entry->cover;
+    fprintf(stream, "static inline int %s(", name);
+    for (size_t i = 0; i < cover->public.range_count; i++)
+        fprintf(stream, "double problem_%s, ", cover->ranges[i].name);
+    fputs("double sm_count)\n{\n    int failed = 0;\n", stream);
+    fprintf(stream, "    if (!(sm_count > 0))\n        sm_count = %d;\n", entry->sm_count);
+    put_range(stream, cover);
+    put_allowed(stream, cover);
+    put_choice(stream, cover);
+    fputs("}\n", stream);
 }
 
 /* --- covers --- */
@@ -220,9 +478,9 @@ static const struct tuned_entry *entry_of(const struct tuned_file *tuned,
     return NULL;
 }
 
-/* Writes cover `number` of the kernel: its configurations and the function of its rule. */
-static int write_cover(FILE *stream, const struct tuned_configuration *first,
-                       const struct tuned_entry *entry, size_t number, struct error *error)
+/* Writes cover `number` of the kernel: its configurations, and the function that chooses. */
+static void write_cover(FILE *stream, const struct tuned_configuration *first,
+                        const struct tuned_entry *entry, size_t number)
 {
     const struct tuned_cover *cover = first->cover;
     char *name = alloc_format("%s_cover_%zu", first->kernel, number);
@@ -245,9 +503,8 @@ static int write_cover(FILE *stream, const struct tuned_configuration *first,
         fputc(')', stream);
     }
     fputc('\n', stream);
-    int status = put_function(stream, name, entry, error);
+    put_function(stream, name, entry);
     free(name);
-    return status;
 }
 
 int export_covers(FILE *stream, const struct command_query *query, const struct tuned_file *tuned,
@@ -257,8 +514,7 @@ int export_covers(FILE *stream, const struct command_query *query, const struct 
     const char *kernel = tuned_at(table, index)->kernel;
     const struct tuned_configuration *next;
     size_t number = 0;
-    int status = 0;
-    for (; (next = tuned_at(table, index)) != NULL && status == 0; index++) {
+    for (; (next = tuned_at(table, index)) != NULL; index++) {
         if (strcmp(next->kernel, kernel) != 0)
             break;
         if (next->number != 1 || !export_takes(query, next))
@@ -268,11 +524,11 @@ int export_covers(FILE *stream, const struct command_query *query, const struct 
             return ERROR_CONFIG;
         if (number++ == 0) {
             begin_exact(stream);
-            put_helpers(stream);
+            fputs(helpers, stream);
         }
-        status = write_cover(stream, next, entry, number, error);
+        write_cover(stream, next, entry, number);
     }
     if (number > 0)
         end_exact(stream);
-    return status;
+    return 0;
 }

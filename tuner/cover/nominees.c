@@ -20,9 +20,6 @@ static const double worth_nominating = 0.0001;
  * fastest few there. */
 static const double most_behind = 0.1;
 
-/* Of its time, what a kernel works at least: an empty one may have taken longer. */
-static const double least_work = 0.1;
-
 /* Others must lower loss_objective() by as much before everything is measured again. */
 static const double worth_adding = 0.002;
 
@@ -62,42 +59,22 @@ static double time_of(const struct study *study, const struct result *result)
                                                                        : TIME_FAILED;
 }
 
-/* The same without what an empty kernel takes, measured as this one was. */
-static double work_of(const struct study *study, const struct result *result)
+double *nominees_times(const struct nominees *nominees, const struct study *studies, size_t count)
 {
-    const struct result *run = study_run(study, result);
-    double time_ns = time_of(study, result);
-    double empty_ns = run->runs > 1 ? study->empty_batch_ns : study->empty_kernel_ns;
-    return time_ns > 0 ? fmax(time_ns - empty_ns, least_work * time_ns) : time_ns;
-}
-
-static double *fill(const struct nominees *nominees, const struct study *studies, size_t count,
-                    double (*value_of)(const struct study *study, const struct result *result))
-{
-    double *values = alloc_zeroed(nominees->count * count, sizeof *values);
+    double *times_ns = alloc_zeroed(nominees->count * count, sizeof *times_ns);
     for (size_t i = 0; i < count; i++) {
         const struct study *study = &studies[i];
         bool partial = study->result_count == 0 || study_is_partial(study);
         double absent = partial ? TIME_MISSING : TIME_RULED_OUT;
         for (size_t j = 0; j < nominees->count; j++)
-            values[j * count + i] = absent;
+            times_ns[j * count + i] = absent;
         for (size_t j = 0; j < study->result_count; j++) {
             size_t index = find(nominees, &study->results[j].parameters);
             if (index < nominees->count)
-                values[index * count + i] = value_of(study, &study->results[j]);
+                times_ns[index * count + i] = time_of(study, &study->results[j]);
         }
     }
-    return values;
-}
-
-double *nominees_times(const struct nominees *nominees, const struct study *studies, size_t count)
-{
-    return fill(nominees, studies, count, time_of);
-}
-
-double *nominees_work(const struct nominees *nominees, const struct study *studies, size_t count)
-{
-    return fill(nominees, studies, count, work_of);
+    return times_ns;
 }
 
 /* The fastest few of a study that were run themselves, the fastest first; NULL for one that is far behind. */

@@ -33,11 +33,6 @@ void nominees_release(struct nominees *nominees);
  * array. */
 double *nominees_times(const struct nominees *nominees, const struct study *studies, size_t count);
 
-/* The same without what an empty kernel takes, measured in the same way. A single run takes some
- * microseconds to start, and a run in a batch takes none, so the times of small sizes cannot be compared
- * with those of large ones. */
-double *nominees_work(const struct nominees *nominees, const struct study *studies, size_t count);
-
 /*
  * Nominates configurations from `sizes->count` studies, one for each size. Of those that are among the
  * fastest at some size: at most `limit` that together lose least, and then the fastest, the second, … of

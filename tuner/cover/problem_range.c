@@ -163,12 +163,10 @@ void sizes_release(struct sizes *sizes)
 
 double sizes_distance(const int64_t *a, const int64_t *b, size_t axes)
 {
-    double squares = 0;
-    for (size_t i = 0; i < axes; i++) {
-        double octaves = log2((double)a[i] / (double)b[i]);
-        squares += octaves * octaves;
-    }
-    return sqrt(squares);
+    double sum = 0;
+    for (size_t i = 0; i < axes; i++)
+        sum += fabs(value_scale((double)a[i]) - value_scale((double)b[i]));
+    return sum;
 }
 
 double sizes_nearest(const struct sizes *sizes, const int64_t *size, size_t *nearest)

@@ -1,6 +1,6 @@
 /*
  * The range of problems that a cover is for, and lists of sizes in it: whole numbers, one for each
- * axis. Distances are in octaves: from 1,000 to 2,000 is as far as from 1,000,000 to 2,000,000.
+ * axis. Distances are those of look-ups (base/cover.h), about an octave for a factor of two.
  */
 #ifndef AUTOTUNE_PROBLEM_RANGE_H
 #define AUTOTUNE_PROBLEM_RANGE_H

@@ -1,8 +1,149 @@
-#include "find.h"
+#include "table.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+/* The problem of the query: its values, then the template's defaults for the others. */
+struct wanted {
+    const struct tuned_value *items[2 * TUNED_PROBLEM_VALUES];
+    double scales[2 * TUNED_PROBLEM_VALUES];
+    size_t given; /* by the query itself */
+    size_t count;
+};
+
+struct search {
+    const struct tuned_query *query;
+    enum tuned_rule limit;
+    struct wanted wanted;
+    /* the group that is considered */
+    bool fits;  /* problems of its names and words may answer the query */
+    bool whole; /* all values of its problem were asked for, or are known defaults */
+    /* the numbers of its problem that were asked for: their places, and the wanted s(x) */
+    struct {
+        size_t at;
+        double scale;
+        const struct tuned_value *value;
+    } targets[TUNED_PROBLEM_VALUES];
+    size_t target_count;
+};
+
+/* --- what is near --- */
+
+/* Whether two names are the same; that most are not, their first letters show. */
+static bool same_name(const char *a, const char *b)
+{
+    return a[0] == b[0] && strcmp(a, b) == 0;
+}
+
+/* s(x) cannot tell very large or very small ones apart. */
+static bool same_number(const struct tuned_value *a, const struct tuned_value *b)
+{
+    if (a->kind == TUNED_INTEGER && b->kind == TUNED_INTEGER)
+        return a->integer == b->integer;
+    return !(a->real < b->real) && !(a->real > b->real) && !isnan(a->real) && !isnan(b->real);
+}
+
+/* The distance if nothing is known: farther than between any two GPUs. */
+static const double far_away = 64;
+
+static bool add_ratio(double a, double b, double *sum)
+{
+    if (!(a > 0) || !(b > 0))
+        return false;
+    *sum += fabs(log2(a / b));
+    return true;
+}
+
+static double distance_of_gpus(const struct tuned_gpu *a, const struct tuned_gpu *b)
+{
+    double sum = 0;
+    int terms = add_ratio(a->sm_count, b->sm_count, &sum) +
+                add_ratio((double)a->l2_bytes, (double)b->l2_bytes, &sum) +
+                add_ratio(a->memory_gb_per_s, b->memory_gb_per_s, &sum);
+    return terms > 0 ? sum / terms : far_away;
+}
+
+/* The nearest rule by which a configuration for `tuned` may be used on `gpu`; TUNED_NEAREST_SIZE if both
+ * are the same. */
+static enum tuned_rule rule_of_gpus(const struct tuned_gpu *gpu, const struct tuned_gpu *tuned)
+{
+    if (gpu->compute_capability / 10 != tuned->compute_capability / 10)
+        return TUNED_NOTHING;
+    if (gpu->compute_capability != tuned->compute_capability)
+        return TUNED_SAME_FAMILY;
+    bool same_count =
+        gpu->sm_count == 0 || tuned->sm_count == 0 || gpu->sm_count == tuned->sm_count;
+    return strcmp(gpu->name, tuned->name) == 0 && same_count ? TUNED_NEAREST_SIZE
+                                                             : TUNED_NEAREST_GPU;
+}
+
+/* Whether it was measured with the cache in the state that the query prefers. */
+static bool has_cache(const struct tuned_query *query, const struct tuned_match *match)
+{
+    const char *wanted = query->cache != NULL ? query->cache : "cold";
+    return match->from->cache != NULL && strcmp(match->from->cache, wanted) == 0;
+}
+
+/* Of the match's cover; SIZE_MAX if it is from none. */
+static size_t count_ranges(const struct tuned_match *match)
+{
+    return match->from->cover != NULL ? match->from->cover->range_count : SIZE_MAX;
+}
+
+/* Outside of its range, a cover is a size among others. */
+static enum tuned_rule kind_of(enum tuned_rule rule)
+{
+    return rule == TUNED_OUTSIDE_COVER ? TUNED_NEAREST_SIZE : rule;
+}
+
+/* Whether `a` is nearer than `b`, which may be no match at all. Of two equally near, a cover comes first,
+ * one with fewer ranges before others, and then the first in the table. */
+static bool is_nearer(const struct tuned_query *query, const struct tuned_match *a,
+                      const struct tuned_match *b)
+{
+    if (b->rule == TUNED_NOTHING)
+        return true;
+    if (a->other_version != b->other_version)
+        return a->other_version < b->other_version;
+    if (kind_of(a->rule) != kind_of(b->rule))
+        return kind_of(a->rule) < kind_of(b->rule);
+    if (a->gpu_distance < b->gpu_distance || a->gpu_distance > b->gpu_distance)
+        return a->gpu_distance < b->gpu_distance;
+    if (a->size_distance < b->size_distance || a->size_distance > b->size_distance)
+        return a->size_distance < b->size_distance;
+    bool has = has_cache(query, a);
+    if (has != has_cache(query, b))
+        return has;
+    size_t ranges = count_ranges(a);
+    return ranges != count_ranges(b) ? ranges < count_ranges(b) : a->from < b->from;
+}
+
+static void take(const struct tuned_match *candidate, struct tuned_match *match)
+{
+    match->rule = candidate->rule;
+    match->from = candidate->from;
+    match->gpu_distance = candidate->gpu_distance;
+    match->size_distance = candidate->size_distance;
+    match->other_version = candidate->other_version;
+    match->size = candidate->size;
+    match->outside = candidate->outside;
+}
+
+/* --- the query --- */
+
+/* The index of the wanted value of this name, or wanted->count. `guess` is tried first: usually both have
+ * their values in the same order. */
+static size_t find_wanted(const struct wanted *wanted, const char *name, size_t guess)
+{
+    if (guess < wanted->count && same_name(wanted->items[guess]->name, name))
+        return guess;
+    size_t i = 0;
+    while (i < wanted->count && !same_name(wanted->items[i]->name, name))
+        i++;
+    return i;
+}
 
 static bool is_valid(const struct tuned_query *query)
 {
@@ -24,9 +165,9 @@ static bool is_valid(const struct tuned_query *query)
 static bool want(struct wanted *wanted, const struct tuned_value *value)
 {
     for (size_t i = 0; i < wanted->count; i++)
-        if (find_same_name(wanted->items[i]->name, value->name))
+        if (same_name(wanted->items[i]->name, value->name))
             return false;
-    wanted->scales[wanted->count] = value->kind == TUNED_WORD ? 0 : tuned_scale(value->real);
+    wanted->scales[wanted->count] = value->kind == TUNED_WORD ? 0 : value_scale(value->real);
     wanted->items[wanted->count++] = value;
     return true;
 }
@@ -44,6 +185,8 @@ static bool make_wanted(struct wanted *wanted, const struct tuned_query *query,
         (void)want(wanted, &defaults->problem.items[i]);
     return true;
 }
+
+/* --- configurations of one problem --- */
 
 /* Returns `fits` of a group, and sets `whole` and the targets. */
 static bool set_targets(struct search *search, const struct tuned_configuration *model)
@@ -86,8 +229,8 @@ static bool is_exact(const struct search *search, const struct member *member)
 {
     bool exact = search->whole;
     for (size_t i = 0; i < search->target_count && exact; i++)
-        exact = find_same_number(&member->configuration->problem[search->targets[i].at],
-                                 search->targets[i].value);
+        exact = same_number(&member->configuration->problem[search->targets[i].at],
+                            search->targets[i].value);
     return exact;
 }
 
@@ -105,12 +248,8 @@ static void consider_members(const struct search *search, const struct member *m
         candidate.rule = exact ? TUNED_EXACT : shared->rule;
         if (candidate.rule > search->limit) {
             match->refused_gpus++;
-        } else if (find_is_nearer(search->query, &candidate, match)) {
-            match->rule = candidate.rule;
-            match->from = candidate.from;
-            match->gpu_distance = candidate.gpu_distance;
-            match->size_distance = candidate.size_distance;
-            match->other_version = candidate.other_version;
+        } else if (is_nearer(search->query, &candidate, match)) {
+            take(&candidate, match);
         }
     }
 }
@@ -131,7 +270,7 @@ static void consider_other_gpu(const struct search *search, const struct tuned_t
 {
     if (is_behind(match, candidate))
         return;
-    candidate->gpu_distance = find_gpu_distance(search->query->gpu, group->model->gpu);
+    candidate->gpu_distance = distance_of_gpus(search->query->gpu, group->model->gpu);
     if (!is_behind(match, candidate))
         consider_members(search, &table->members[group->first], group->count, candidate, match);
 }
@@ -146,7 +285,7 @@ static void consider(struct search *search, const struct tuned_table *table,
     struct tuned_match candidate = {0};
     candidate.other_version =
         query->template_hash != NULL && strcmp(model->template_hash, query->template_hash) != 0;
-    candidate.rule = find_gpu_rule(query->gpu, model->gpu);
+    candidate.rule = rule_of_gpus(query->gpu, model->gpu);
     if (!group->like_last)
         search->fits = set_targets(search, model);
     match->candidates += group->count;
@@ -161,6 +300,93 @@ static void consider(struct search *search, const struct tuned_table *table,
     else
         consider_other_gpu(search, table, group, &candidate, match);
 }
+
+/* --- covers --- */
+
+/* Whether the value that all problems of a cover have is the wanted one, if one is wanted. */
+static bool has_value(const struct tuned_value *value, const struct tuned_value *wanted)
+{
+    if (value->kind == TUNED_WORD || wanted->kind == TUNED_WORD)
+        return value->kind == wanted->kind && strcmp(value->text, wanted->text) == 0;
+    return same_number(value, wanted);
+}
+
+/* False if the wanted problem is not one that the cover knows: other words, or a value that only one
+ * side has. */
+static bool see(const struct wanted *wanted, const struct cover *cover,
+                struct value problem[COVER_VALUES])
+{
+    const struct tuned_configuration *model = cover->public.configurations;
+    size_t given = 0;
+    for (size_t i = 0; i < model->problem_count; i++) {
+        size_t at = find_wanted(wanted, model->problem[i].name, i);
+        if (at < wanted->count && !has_value(&model->problem[i], wanted->items[at]))
+            return false;
+        given += at < wanted->given;
+    }
+    for (size_t i = 0; i < cover->public.range_count; i++) {
+        size_t at = find_wanted(wanted, cover->public.ranges[i].name, i);
+        if (at == wanted->count || wanted->items[at]->kind == TUNED_WORD ||
+            isnan(wanted->items[at]->real))
+            return false;
+        problem[i] = wanted->items[at]->kind == TUNED_INTEGER
+                         ? value_integer(wanted->items[at]->integer)
+                         : value_real(wanted->items[at]->real);
+        given += at < wanted->given;
+    }
+    return given == wanted->given;
+}
+
+/* False if there is no configuration that is allowed. */
+static bool choose(const struct search *search, const struct cover *cover,
+                   struct value problem[COVER_VALUES], struct tuned_match *candidate)
+{
+    const struct tuned_gpu *gpu = search->query->gpu;
+    const struct tuned_gpu *measured = cover->public.configurations->gpu;
+    problem[cover->public.range_count] =
+        value_integer(gpu->sm_count > 0 ? gpu->sm_count : measured->sm_count);
+    candidate->size = cover_choose(cover, problem, &candidate->size_distance);
+    if (candidate->size == NULL)
+        return false;
+    candidate->from = &cover->public.configurations[candidate->size->fastest];
+    candidate->outside = !cover_has(cover, problem);
+    if (!candidate->outside)
+        candidate->size_distance = 0;
+    candidate->rule = rule_of_gpus(gpu, measured);
+    if (candidate->rule == TUNED_NEAREST_SIZE)
+        candidate->rule = candidate->outside ? TUNED_OUTSIDE_COVER : TUNED_COVER;
+    else
+        candidate->gpu_distance = distance_of_gpus(gpu, measured);
+    return true;
+}
+
+/* Takes the cover's configuration if it is nearer than the match so far; counts the cover's
+ * configurations, and those that cannot be used. */
+static void consider_cover(const struct search *search, const struct cover *cover,
+                           struct tuned_match *match)
+{
+    const struct tuned_query *query = search->query;
+    const struct tuned_configuration *model = cover->public.configurations;
+    struct tuned_match candidate = {0};
+    struct value problem[COVER_VALUES];
+    candidate.other_version =
+        query->template_hash != NULL && strcmp(model->template_hash, query->template_hash) != 0;
+    match->candidates += cover->public.count;
+    if (candidate.other_version && !query->accept_other_versions)
+        match->refused_versions += cover->public.count;
+    else if (!see(&search->wanted, cover, problem))
+        match->refused_problems += cover->public.count;
+    else if (rule_of_gpus(query->gpu, model->gpu) == TUNED_NOTHING)
+        match->refused_gpus += cover->public.count;
+    else if (!choose(search, cover, problem, &candidate))
+        match->refused_problems += cover->public.count;
+    else if (candidate.rule > search->limit)
+        match->refused_gpus += cover->public.count;
+    else if (is_nearer(query, &candidate, match))
+        take(&candidate, match);
+}
+
+/* --- the answer --- */
 
 static void take_defaults(const struct defaults *defaults, struct tuned_match *match)
 {
@@ -186,7 +412,7 @@ int tuned_find(const struct tuned_table *table, const struct tuned_query *query,
     for (size_t i = 0; kernel != NULL && i < kernel->group_count; i++)
         consider(&search, table, &table->groups[kernel->first_group + i], match);
     for (size_t i = 0; kernel != NULL && i < kernel->cover_count; i++)
-        find_in_cover(&search, table->sorted_covers[kernel->first_cover + i], match);
+        consider_cover(&search, table->sorted_covers[kernel->first_cover + i], match);
     if (match->from != NULL) {
         match->parameters = match->from->parameters;
         match->parameter_count = match->from->parameter_count;

@@ -86,7 +86,9 @@ static void list_configurations(struct tuned_table *table)
                 table->problems.scales + (configuration->problem - table->problems.items);
         } else if (configuration->number == 1) {
             kernel->cover_count++;
-            table->sorted_covers[table->cover_count++] = cover_place(configuration);
+            struct cover *cover = (struct cover *)configuration->cover; /* the table's own */
+            cover->public.configurations = configuration;
+            table->sorted_covers[table->cover_count++] = cover;
         }
     }
 }

@@ -103,13 +103,23 @@ static const struct tuned_gpu *keep_gpu(struct tuned_table *table, const struct 
     return &table->gpus[i];
 }
 
+/* Takes over the cover, whose configurations are like that of the section but for their parameters. */
 static int end_cover(struct tuned_reader *reader)
 {
     const struct loading *loading = reader->user;
     struct tuned_table *table = loading->table;
-    struct cover *cover = cover_new(table, reader->cover, &loading->configuration);
-    if (cover == NULL)
+    struct cover *cover = reader->cover;
+    if (table->room - table->count < cover->public.count)
         return ini_reader_no_memory(&reader->ini);
+    for (size_t i = 0; i < cover->public.count; i++) {
+        struct tuned_configuration *configuration = &table->configurations[table->count++];
+        *configuration = loading->configuration;
+        configuration->parameters = cover->configurations[i].parameters;
+        configuration->parameter_count = cover->configurations[i].count;
+        configuration->cover = &cover->public;
+        configuration->number = (int)i + 1;
+    }
+    reader->cover = NULL;
     cover->next = table->covers;
     table->covers = cover;
     table->cover_count++;

@@ -1,7 +1,5 @@
 #include "table.h"
 
-#include <float.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,12 +25,6 @@ int tuned_hand_on(struct tuned_error *error, const char *file, const struct ini_
 {
     return tuned_fail(error, status == INI_READER_NO_MEMORY ? TUNED_NO_MEMORY : TUNED_BAD_FILE,
                       file, reader->line, "%s", reader->message);
-}
-
-double tuned_scale(double number)
-{
-    double scale = log2(1 + fabs(number));
-    return copysign(isinf(scale) ? DBL_MAX_EXP : scale, number); /* distances stay finite */
 }
 
 struct text_size text_measure(const char *text, size_t length)
@@ -82,7 +74,7 @@ bool values_add(struct values *values, const char *name, const char *text,
                                             [LITERAL_WORD] = TUNED_WORD};
     if (name == NULL || text == NULL || values->count == values->room)
         return false;
-    values->scales[values->count] = literal->kind == LITERAL_WORD ? 0 : tuned_scale(literal->real);
+    values->scales[values->count] = literal->kind == LITERAL_WORD ? 0 : value_scale(literal->real);
     values->items[values->count++] =
         (struct tuned_value){name, kinds[literal->kind], literal->integer, literal->real, text};
     return true;

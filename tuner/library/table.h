@@ -1,12 +1,12 @@
 /*
  * A loaded table. Private to libtuned, which checks every allocation and never aborts. From the
  * tuner it uses only files of base/ that keep the same rules: the readers of INI text, of the tuned
- * INI, of covers and of values.
+ * INI, of covers, of expressions and of values.
  */
 #ifndef TUNED_LIBRARY_TABLE_H
 #define TUNED_LIBRARY_TABLE_H
 
-#include "base/cover_section.h"
+#include "base/cover.h"
 #include "base/ini_reader.h"
 #include "base/literal.h"
 
@@ -54,16 +54,6 @@ struct member {
     const double *scales; /* of configuration->problem */
 };
 
-/* A cover and its compiled rule, in memory of its own. The public part comes first, so that both have
- * the same address. */
-struct cover {
-    struct tuned_cover public;
-    struct cover_rule rule;
-    const size_t *choices; /* the configuration of each line */
-    const double *scales;  /* of the measured sizes, a row for each */
-    struct cover *next;    /* as read, the last first */
-};
-
 struct kernel {
     const char *name;
     const struct tuned_configuration *first; /* of its configurations */
@@ -91,9 +81,6 @@ struct tuned_table {
     char *folder; /* of a bundle; otherwise NULL */
     struct defaults *templates;
 };
-
-/* s(x) of the distance in enum tuned_rule. */
-double tuned_scale(double number);
 
 /* The template's defaults; NULL if they are not known. */
 const struct defaults *tuned_defaults_of(const struct tuned_table *table, const char *name);
@@ -129,18 +116,6 @@ const char *pool_keep(struct pool *pool, const char *text, size_t length);
  */
 bool values_add(struct values *values, const char *name, const char *text,
                 const struct literal *literal);
-
-/*
- * Makes the cover of a section that was read completely. Its strings are in the table's pool; its
- * configurations, which are like `model`, are appended to the table's. NULL if memory runs out.
- */
-struct cover *cover_new(struct tuned_table *table, const struct cover_section *section,
-                        const struct tuned_configuration *model);
-
-/* The cover to which `first`, its first configuration, belongs; the cover then points to it. */
-struct cover *cover_place(const struct tuned_configuration *first);
-
-void cover_free(struct cover *cover); /* NULL is allowed */
 
 void defaults_free(struct defaults *defaults); /* NULL is allowed */
 

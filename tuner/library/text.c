@@ -85,12 +85,11 @@ static void add_refused(struct text *text, const struct tuned_match *match)
 static void add_cover(struct text *text, const struct tuned_match *match)
 {
     const struct tuned_cover *cover = match->from->cover;
-    if (match->line == cover->line_count) {
-        add(text, "%s, by its nearest measured size",
-            match->rule == TUNED_OUTSIDE_COVER ? "" : ", outside the range of the cover");
+    add(text, "%s, by its nearest measured size",
+        match->outside && match->rule != TUNED_OUTSIDE_COVER ? ", outside the range of the cover"
+                                                             : "");
+    if (match->outside)
         return;
-    }
-    add(text, ", by line %zu of its rule", match->line + 1);
     if (cover->held_out_sizes > 0)
         add(text, ", expected loss %.3g %%, worst %.3g %%", cover->mean_loss_percent,
             cover->worst_loss_percent);

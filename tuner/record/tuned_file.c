@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/tuned_reader.h"
 #include "base/write_file.h"
-#include "record/cover_entry.h"
 #include "record/study.h"
 
 #include <autotune/tuned.h>
@@ -47,7 +46,7 @@ void tuned_entry_release(struct tuned_entry *entry)
         else if (tuned_key_rules[key].syntax == TUNED_SYNTAX_VALUES)
             bindings_release(member);
     }
-    cover_entry_free(entry->cover);
+    cover_free(entry->cover);
     for (size_t i = 0; i < entry->tie_count; i++)
         bindings_release(&entry->ties[i]);
     free(entry->ties);
@@ -175,8 +174,8 @@ static int take_item(struct tuned_reader *reader, const struct tuned_item *item)
 static int end_section(struct tuned_reader *reader)
 {
     struct reading *reading = reader->user;
-    if (reader->cover != NULL)
-        reading->tuned->entries[reading->tuned->count - 1].cover = cover_entry_from(reader->cover);
+    reading->tuned->entries[reading->tuned->count - 1].cover = reader->cover;
+    reader->cover = NULL;
     return 0;
 }
 
@@ -565,13 +564,6 @@ static void write_text(struct writer *writer, const char *text)
         fputs(text, writer->stream);
 }
 
-static int write_cover_line(void *user, const char *key, const char *text)
-{
-    struct writer *writer = user;
-    write_line(writer, "", key, text);
-    return 0;
-}
-
 static void write_entry(struct writer *writer, const struct tuned_entry *entry)
 {
     if (!readable(entry->section, TUNED_SECTION_BYTES) && writer->result == 0)
@@ -583,8 +575,8 @@ static void write_entry(struct writer *writer, const struct tuned_entry *entry)
     size_t keys = entry->cover != NULL ? (size_t)TUNED_KEY_parameters : TUNED_KEY_COUNT;
     for (size_t key = 0; key < keys; key++)
         write_key(writer, key, entry);
-    if (entry->cover != NULL)
-        (void)cover_entry_lines(entry->cover, write_cover_line, writer);
+    for (size_t i = 0; entry->cover != NULL && i < entry->cover->line_count; i++)
+        write_line(writer, "", entry->cover->lines[i].key, entry->cover->lines[i].text);
     write_text(writer, entry->other);
 }
 

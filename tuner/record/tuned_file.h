@@ -1,7 +1,7 @@
 /*
  * The tuned INI: the best configuration of each kernel for each GPU and problem, in a file that
  * applications ship. FORMATS.md specifies it. An entry is for one kernel, GPU, problem and cache
- * state, or is a cover of many problems (record/cover_entry.h). Its section's name, which readers
+ * state, or is a cover of many problems (base/cover.h). Its section's name, which readers
  * do not use, is the kernel and a hash of the rest (the low 32 bits of XXH3 of study_key()).
  *
  * The keys are a table in base/tuned_reader.h, which reading and writing share; to add one, add its
@@ -10,8 +10,8 @@
 #ifndef AUTOTUNE_TUNED_FILE_H
 #define AUTOTUNE_TUNED_FILE_H
 
+#include "base/cover.h"
 #include "base/error.h"
-#include "record/cover_entry.h"
 #include "record/study.h"
 
 #include <stdbool.h>
@@ -39,8 +39,7 @@ struct tuned_entry {
     char *command;   /* that made the entry, cut to its line; NULL if not known */
     char *cache;     /* "cold" or "warm" */
     bool incomplete; /* tuning ended early: the best so far, judging by its samples */
-    struct cover_entry
-        *cover; /* NULL for one problem; otherwise nothing from `parameters` on is used */
+    struct cover *cover; /* NULL for one problem; otherwise nothing from `parameters` on is used */
     struct bindings problem; /* of a cover: what is the same in its whole range */
     struct bindings parameters;
     double median_ns, low_ns, high_ns; /* of the finals; 95 % interval of the median */

@@ -90,20 +90,19 @@ static const struct result *find_refutation(const struct study *study,
     return NULL;
 }
 
-/* The same for what an entry ships for the study's problem, which is in a cover's range. Sets
- * `*parameters` to the configuration. */
+/* The same for what an entry ships for the study's problem. Sets `*parameters`, which is empty, to the
+ * configuration. */
 static const struct result *refute_choices(const struct study *study,
                                            const struct tuned_entry *entry,
-                                           const struct bindings **parameters)
+                                           struct bindings *parameters)
 {
-    const struct cover_entry *cover = entry->cover;
     const struct result *run = NULL;
-    size_t count = cover != NULL ? cover->configuration_count : 1;
-    for (size_t i = 0; i < count && run == NULL; i++) {
-        *parameters = cover != NULL ? &cover->configurations[i].parameters : &entry->parameters;
-        run = find_refutation(study, *parameters);
-        if (run != NULL && cover != NULL && !cover_entry_allows(entry, i, &study->problem, 0))
-            run = NULL;
+    for (size_t i = 0; i < cover_entry_count(entry) && run == NULL; i++) {
+        if (entry->cover != NULL && !cover_entry_allows(entry, i, &study->problem))
+            continue;
+        bindings_release(parameters);
+        *parameters = cover_entry_parameters(entry, i);
+        run = find_refutation(study, parameters);
     }
     return run;
 }
@@ -116,8 +115,7 @@ static bool is_of_subject(const struct tuned_entry *entry, const struct study *s
                                          .sm_count = (int)gpu->attributes[GPU_sm_count]};
     return strcmp(entry->template_hash, study->template_hash) == 0 &&
            tuned_entry_same_gpu(entry, &measured) &&
-           (entry->cover != NULL ? cover_entry_has(entry, &study->problem)
-                                 : bindings_alike(&entry->problem, &study->problem));
+           (entry->cover != NULL || bindings_alike(&entry->problem, &study->problem));
 }
 
 /* Whether one of the studies refutes the entry; says so in `notice`. */
@@ -125,15 +123,18 @@ static bool is_refuted(const char *path, const struct tuned_entry *entry,
                        const struct study *studies, size_t count, struct error *notice)
 {
     const struct result *run = NULL;
-    const struct bindings *parameters = NULL;
+    struct bindings parameters = {0};
     size_t i = 0;
     for (; i < count && run == NULL; i++)
         if (is_of_subject(entry, &studies[i]))
             run = refute_choices(&studies[i], entry, &parameters);
-    if (run == NULL)
+    if (run == NULL) {
+        bindings_release(&parameters);
         return false;
+    }
     char *problem = bindings_text(&studies[i - 1].problem);
-    char *variant = bindings_text(parameters);
+    char *variant = bindings_text(&parameters);
+    bindings_release(&parameters);
     (void)error_set(notice, ERROR_NOTHING_VALID,
                     "'%s' no longer has the %s of '%s' for %.256s: %.256s: %s%s%.512s%s", path,
                     entry->cover != NULL ? "cover" : "configuration", entry->kernel,

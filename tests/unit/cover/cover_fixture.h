@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/statistics.h"
-#include "cover/cover.h"
+#include "cover/selection.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@
 struct invented {
     double *times_ns;
     struct losses losses;
-    struct features features; /* n alone */
+    struct sizes sizes;
 };
 
 /* The time of a configuration for a problem of n elements. */
@@ -25,12 +25,12 @@ static inline void invented_init(struct invented *invented, invented_time *time,
 {
     *invented = (struct invented){
         .times_ns = alloc_zeroed(configurations * sizes, sizeof *invented->times_ns)};
-    struct feature *n = features_add(&invented->features, "n", sizes);
-    n->whole = true;
+    invented->sizes.axes = 1;
     for (size_t size = 0; size < sizes; size++) {
-        n->values[size] = round(1024 * pow(step, (double)size));
+        int64_t n = llround(1024 * pow(step, (double)size));
+        (void)sizes_add(&invented->sizes, &n);
         for (size_t i = 0; i < configurations; i++)
-            invented->times_ns[i * sizes + size] = time(i, n->values[size]);
+            invented->times_ns[i * sizes + size] = time(i, (double)n);
     }
     losses_init(&invented->losses, invented->times_ns, configurations, sizes, NULL);
 }
@@ -53,7 +53,7 @@ static inline void invented_release(struct invented *invented)
 {
     free(invented->times_ns);
     losses_release(&invented->losses);
-    features_release(&invented->features);
+    sizes_release(&invented->sizes);
 }
 
 #endif

@@ -170,33 +170,6 @@ static void test_times_tell_failed_from_not_tried(void **state)
     scene_release(&scene);
 }
 
-/* So that batches at small sizes compare with single runs at large ones. */
-static void test_work_is_the_time_without_what_an_empty_kernel_takes(void **state)
-{
-    struct scene scene;
-    struct bindings parameters = {0};
-    (void)state;
-    scene_init(&scene, 1);
-    bindings_set(&parameters, "block", value_integer(64));
-    assert_true(nominees_add(&scene.nominees, &parameters));
-    for (size_t i = 0; i < SIZES; i++) {
-        scene.studies[i].empty_kernel_ns = 40;
-        scene.studies[i].empty_batch_ns = 2;
-        add(&scene, i, 64, i == 2 ? 0 : 100);
-    }
-    scene.studies[0].results[0].runs = 32;
-    double *work = nominees_work(&scene.nominees, scene.studies, SIZES);
-    assert_true(work[0] == 98 && work[1] == 60);
-    assert_true(work[2] == TIME_FAILED);
-    free(work);
-    scene.studies[1].empty_kernel_ns = 200;
-    work = nominees_work(&scene.nominees, scene.studies, SIZES);
-    assert_true(work[1] > 0);
-    free(work);
-    bindings_release(&parameters);
-    scene_release(&scene);
-}
-
 static void test_earlier_nominees_stay_and_little_gains_add_none(void **state)
 {
     struct scene scene;
@@ -227,7 +200,6 @@ int main(void)
         cmocka_unit_test(test_the_best_nominees_are_selected),
         cmocka_unit_test(test_a_winner_that_was_not_tried_elsewhere_is_nominated),
         cmocka_unit_test(test_times_tell_failed_from_not_tried),
-        cmocka_unit_test(test_work_is_the_time_without_what_an_empty_kernel_takes),
         cmocka_unit_test(test_earlier_nominees_stay_and_little_gains_add_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

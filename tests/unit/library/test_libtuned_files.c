@@ -31,11 +31,11 @@ static char *limited_strdup(const char *text)
 #define realloc limited_realloc
 #undef strdup
 #define strdup limited_strdup
-#include "base/cover_section.c"
+#include "base/cover.c"
+#include "base/expression.c"
 #include "base/ini_reader.c"
 #include "base/literal.c"
 #include "base/tuned_reader.c"
-#include "library/cover.c"
 #include "library/defaults.c"
 #include "library/groups.c"
 #include "library/load.c"

@@ -122,12 +122,11 @@ int tuned_gpu_current(struct tuned_gpu *gpu, int *device, struct tuned_error *er
  * the problem's numbers of |s(x) - s(y)|, with s(x) = sign(x) log2(1 + |x|), so a factor of two in
  * one number is a distance of about 1. An infinite number is as far as 2^1024; nothing is near NaN.
  *
- * A cover is a few configurations for a range of problems, with a rule that decides among them. Its
- * distance from every problem in its range is 0. Its distance from a problem outside the range is
- * that of the nearest measured size whose fastest configuration the template's constraints allow for
- * the problem; that one is then chosen. A cover whose own constraint excludes the problem is not
- * considered. Constraints are not checked for configurations of single
- * problems.
+ * A cover is a few configurations for a range of problems. It chooses the one that was the fastest at the
+ * nearest measured size; if the template's constraints do not allow it for the problem, the next nearest
+ * size decides. A cover's distance from every problem in its range is 0, and from a problem outside the
+ * range that of the size that decides. A cover whose own constraint excludes the problem is not considered.
+ * Constraints are not checked for configurations of single problems.
  *
  * The nearest GPU is chosen first, then the nearest size among its configurations, then the cache
  * state that the query prefers, then a cover, the one with the fewest ranges, then the first in the
@@ -179,18 +178,19 @@ struct tuned_size {
     const double *numbers; /* one for each range, in order */
     size_t fastest;        /* index of the fastest configuration there */
     double median_ns;      /* of that configuration */
-    double loss_percent;   /* of the rule's choice: 100 * (1 - best time / its time) */
+    double
+        loss_percent; /* of that configuration: 100 * (1 - best time / its time); -1: not known */
 };
 
-/* A cover. A loss is the share of the best variant's speed that is missing, in percent. */
+/* A cover: for a problem, the fastest configuration of the nearest size that was measured, of those whose
+ * configurations the constraints allow for the problem. A loss is the share of the best variant's speed
+ * that is missing, in percent. */
 struct tuned_cover {
     const struct tuned_configuration *configurations;
     size_t count;
     const struct tuned_range *ranges;
     size_t range_count;
-    const char *constraint;   /* a problem is in the range only if it holds; NULL: none */
-    const char *const *lines; /* the rule's: "2 if waves < 1.5"; the first that holds decides */
-    size_t line_count;
+    const char *constraint; /* a problem is in the range only if it holds; NULL: none */
     double mean_loss_percent, worst_loss_percent; /* expected in the range */
     int64_t held_out_sizes;                       /* on which these were measured; 0: not known */
     const struct tuned_size *sizes;
@@ -255,11 +255,10 @@ struct tuned_match {
     const struct tuned_configuration *from; /* NULL for TUNED_DEFAULTS and TUNED_NOTHING */
     double gpu_distance;                    /* see enum tuned_rule */
     double size_distance;
-    /* if the answer is from a cover, from->cover: the index of the line that decided, or its
-     * line_count if the problem is outside the range; and the nearest measured size if that
-     * decided, otherwise NULL */
-    size_t line;
+    /* if the answer is from a cover, from->cover: the measured size that decided, and whether the problem
+     * is outside the cover's range */
     const struct tuned_size *size;
+    int outside;
     int incomplete;    /* from->incomplete: tune again when you can */
     int other_version; /* from another version of the template than query->template_hash */
     /* How many configurations this kernel has, and how many were refused for which reason. */

@@ -1,8 +1,8 @@
-#include "command/cover_runs.h"
+#include "cover/runs.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "record/cover_entry.h"
+#include "record/cover_choice.h"
 #include "record/record.h"
 #include "record/tuned_file.h"
 #include "tune/run.h"
@@ -77,10 +77,8 @@ static int check_unchanged(const struct cover_session *session, const struct tem
 static int load(const struct cover_session *session, const char *const *settings,
                 struct sweep *sweep, struct error *error)
 {
-    const struct sweep_request request = {.path = session->options->config,
-                                          .only = &session->kernel,
-                                          .only_count = 1,
-                                          .settings = settings};
+    const struct sweep_request request = {
+        .path = session->config, .only = &session->kernel, .only_count = 1, .settings = settings};
     int status = sweep_open(sweep, &request, error);
     if (status == 0)
         status = check_unchanged(session, &sweep->kernels[0].template, error);
@@ -420,11 +418,14 @@ void cover_runs_find_seeds(struct cover_session *session, const char *path)
     struct tuned_file tuned;
     (void)tuned_file_read(path, &tuned, NULL); /* if it cannot be read, the next run says so */
     for (size_t i = 0; i < tuned.count; i++) {
-        const struct cover_entry *cover = tuned.entries[i].cover;
-        if (cover == NULL || strcmp(tuned.entries[i].kernel, session->kernel) != 0)
+        const struct tuned_entry *entry = &tuned.entries[i];
+        if (entry->cover == NULL || strcmp(entry->kernel, session->kernel) != 0)
             continue;
-        for (size_t j = 0; j < cover->configuration_count; j++)
-            (void)nominees_add(&session->seeds, &cover->configurations[j].parameters);
+        for (size_t j = 0; j < cover_entry_count(entry); j++) {
+            struct bindings parameters = cover_entry_parameters(entry, j);
+            (void)nominees_add(&session->seeds, &parameters);
+            bindings_release(&parameters);
+        }
     }
     tuned_file_release(&tuned);
 }

@@ -1,10 +1,8 @@
-#include "command/cover_measure.h"
+#include "cover/measure.h"
 
 #include "base/alloc.h"
 #include "base/statistics.h"
-#include "command/cover_features.h"
-#include "command/cover_runs.h"
-#include "command/cover_tuned.h"
+#include "cover/runs.h"
 #include "cover/size_plan.h"
 
 #include <math.h>
@@ -12,15 +10,15 @@
 #include <string.h>
 
 enum {
-    BATCH = 4, /* sizes tuned at a time, at most */
+    BATCH = 4, /* further sizes at a time, at first */
     NOMINEES_PER_CONFIGURATION = 10,
     CANDIDATES_PER_CONFIGURATION = 4
 };
 
-/* Of a budget: for tuning the first sizes; when no more are tuned; and when nothing further is
- * begun. */
-static const double first_share = 0.35;
-static const double tuned_share = 0.55;
+/* Of a budget: for tuning, until when everything may be measured again with other nominees, and when
+ * nothing further is begun. */
+static const double tuning_share = 0.45;
+static const double nominated_share = 0.55;
 static const double last_share = 0.85;
 
 /* --- time --- */
@@ -32,15 +30,10 @@ static double left_s(const struct cover_session *session, double share)
     return budget_s > 0 ? fmax(share * budget_s - cover_runs_spent_s(session), 0) : INFINITY;
 }
 
+/* Tuning a size takes far longer than measuring the nominees there. */
 static size_t first_count(const struct cover_session *session)
 {
     return ((size_t)1 << session->sizes.axes) + 4 + 3 * session->sizes.axes;
-}
-
-/* Tuning a size takes far longer than measuring the nominees there. */
-static size_t most_tuned(const struct cover_session *session)
-{
-    return first_count(session) + first_count(session) / 2;
 }
 
 /* --- tuning --- */
@@ -117,7 +110,7 @@ static int tune_first(struct cover_session *session, struct error *error)
 {
     struct sizes first = {.axes = session->sizes.axes};
     struct sizes probed = {.axes = session->sizes.axes};
-    double budget_s = session->limits.budget_s * first_share;
+    double budget_s = session->limits.budget_s * tuning_share;
     int status = size_plan_first(&session->range, first_count(session), &first, error);
     if (status == 0)
         cover_runs_known_sizes(session, &first, &probed);
@@ -221,7 +214,7 @@ static bool can_nominate(const struct cover_session *session)
 {
     return session->nominees.count == 0 ||
            (!session->nominated &&
-            (double)session->sizes.count * session->rounds_s < left_s(session, tuned_share));
+            (double)session->sizes.count * session->rounds_s < left_s(session, nominated_share));
 }
 
 static size_t most_candidates(const struct cover_session *session)
@@ -242,7 +235,6 @@ static void take_candidates(struct cover_session *session, const double *weights
     for (size_t i = 0; i < count; i++)
         (void)nominees_add(&session->candidates, &session->nominees.items[selected[i]]);
     session->times_ns = nominees_times(&session->candidates, session->rounds, sizes);
-    session->work_ns = nominees_work(&session->candidates, session->rounds, sizes);
     memset(kept, true, sizes * sizeof *kept);
     losses_select(&session->losses, &all, selected, count, kept);
     losses_release(&all);
@@ -289,16 +281,6 @@ static int settle_nominees(struct cover_session *session, double *weights, struc
                        : status;
 }
 
-/* Early, so that the user can stop and fix the template. */
-static void notice_no_figures(const struct cover_session *session)
-{
-    struct error notice;
-    (void)error_set(&notice, session->no_figures.code,
-                    "so far, the rule of '%s' cannot use its launches: %s", session->kernel,
-                    session->no_figures.message);
-    session->run.notice(session->run.user, &notice);
-}
-
 /* Nominates configurations, measures them at every size, and computes the cover. */
 static int compute(struct cover_session *session, struct error *error)
 {
@@ -307,42 +289,30 @@ static int compute(struct cover_session *session, struct error *error)
     int status = settle_nominees(session, weights, error);
     if (status == 0) {
         take_candidates(session, weights);
-        const bool was_noticed = session->no_figures.message[0] != '\0';
-        cover_features_fill(session);
-        if (session->no_figures.message[0] != '\0' && !was_noticed)
-            notice_no_figures(session);
-        cover_compute(&session->cover, &session->losses, &session->features,
-                      session->basis.terms.count > 0 ? &session->basis : NULL,
-                      session->configurations);
-        cover_tuned_fit(session);
+        selection_make(&session->selection, &session->losses, &session->sizes,
+                       session->configurations);
     }
     free(weights);
     return status;
 }
 
-/* What the chosen configurations lose at a size in any case. */
-static double least_loss(const struct cover_session *session, const struct cover_option *option,
-                         size_t size)
-{
-    double least = LOSS_FAILED;
-    for (size_t i = 0; i < option->count; i++)
-        least = fmin(least, losses_alone(&session->losses, option->chosen[i], size));
-    return least;
-}
-
 /* What the choice for each size loses at each other size, and what was lost at each when it was left
- * out, beyond what no rule could avoid. */
+ * out, beyond what no choice could avoid. */
 static void find_doubts(const struct cover_session *session, double *crossed, double *expected)
 {
-    const struct cover_option *option = &session->cover.options[session->cover.best];
+    const struct selection_option *option = &session->selection.options[session->selection.best];
+    const struct losses *losses = &session->losses;
     size_t count = session->sizes.count;
+    size_t *fastest = alloc_zeroed(count, sizeof *fastest);
+    for (size_t i = 0; i < count; i++)
+        fastest[i] = option->chosen[selection_fastest(option, losses, i)];
     for (size_t i = 0; i < count; i++) {
-        size_t choice = option->chosen[rule_decide(&option->rule, &session->features, i)];
         for (size_t j = 0; j < count; j++)
             crossed[i * count + j] =
-                losses_of(&session->losses, choice, j) - least_loss(session, option, j);
-        expected[i] = fmax(option->expected_at[i] - least_loss(session, option, i), 0);
+                losses_of(losses, fastest[i], j) - losses_alone(losses, fastest[j], j);
+        expected[i] = fmax(option->expected_at[i] - losses_alone(losses, fastest[i], i), 0);
     }
+    free(fastest);
 }
 
 /* Chooses the sizes at which the cover is least certain. */
@@ -364,42 +334,18 @@ static int choose_next(const struct cover_session *session, size_t batch, struct
     return status;
 }
 
-/* How many more sizes there is time for, in one batch of at most `most`, until so many are known or
- * left out. */
-static size_t batch_size(const struct cover_session *session, double size_s, double share,
-                         size_t most, size_t limit)
+/* How many more sizes there is time for, until so many are known or left out. */
+static size_t batch_size(const struct cover_session *session)
 {
-    double sizes =
-        session->limits.budget_s > 0 ? left_s(session, share) / fmax(size_s, 1e-3) : (double)most;
+    size_t most = BATCH + session->sizes.count / 2;
+    double sizes = session->limits.budget_s > 0
+                       ? left_s(session, last_share) / fmax(session->rounds_s, 1e-3)
+                       : (double)most;
     size_t batch = sizes < (double)most ? (size_t)sizes : most;
     size_t seen = session->sizes.count + session->left_out.count;
-    if (seen >= limit)
+    if (seen >= session->most_sizes)
         return 0;
-    return seen + batch <= limit ? batch : limit - seen;
-}
-
-/* Tunes further sizes, as long as there are any that are worth it. */
-static int tune_more(struct cover_session *session, struct error *error)
-{
-    bool more = true;
-    int status = 0;
-    while (status == 0 && more) {
-        struct sizes next = {0};
-        size_t batch = batch_size(session, session->tuning_s / 2 + session->rounds_s, tuned_share,
-                                  BATCH, most_tuned(session));
-        double budget_s = session->limits.budget_s > 0 ? fmin((double)batch * session->tuning_s,
-                                                              left_s(session, tuned_share) / 2)
-                                                       : 0;
-        if (batch > 0)
-            status = choose_next(session, batch, &next, error);
-        more = next.count > 0;
-        if (status == 0 && more)
-            status = tune(session, &next, budget_s, error);
-        if (status == 0 && more)
-            status = compute(session, error);
-        sizes_release(&next);
-    }
-    return status;
+    return seen + batch <= session->most_sizes ? batch : session->most_sizes - seen;
 }
 
 /* Fewer rounds, if sizes take so long that there would not be time for all: another size says more than
@@ -427,8 +373,7 @@ static int probe_more(struct cover_session *session, struct error *error)
     while (status == 0 && more) {
         struct sizes next = {0};
         limit_rounds(session);
-        size_t batch = batch_size(session, session->rounds_s, last_share,
-                                  BATCH + session->sizes.count / 2, session->most_sizes);
+        size_t batch = batch_size(session);
         if (batch > 0)
             status = choose_next(session, batch, &next, error);
         more = next.count > 0;
@@ -446,7 +391,5 @@ int cover_measure(struct cover_session *session, struct error *error)
     int status = tune_first(session, error);
     if (status == 0)
         status = compute(session, error);
-    if (status == 0)
-        status = tune_more(session, error);
     return status == 0 ? probe_more(session, error) : status;
 }

@@ -1,18 +1,18 @@
-#include "command/cover_session.h"
+#include "cover/session.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/cover_section.h"
+#include "base/cover.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* More for more values, but not more than four per octave. With three, where more sizes still improve
- * the rule and the choice, as many as an application's look-up should have to read. */
+/* More for more values, but not more than four per octave. With three, as many as an application's look-up
+ * should have to read. */
 static size_t most_sizes(const struct sweep_cover *cover)
 {
-    size_t most = cover->axis_count < 3 ? 36 + 28 * cover->axis_count : 200;
+    size_t most = cover->axis_count < 3 ? 36 + 28 * cover->axis_count : 400;
     double octaves = 1;
     for (size_t i = 0; i < cover->axis_count; i++)
         octaves *= log2((double)cover->axes[i].high / (double)cover->axes[i].low);
@@ -22,12 +22,12 @@ static size_t most_sizes(const struct sweep_cover *cover)
 }
 
 int cover_session_init(struct cover_session *session, const struct sweep *sweep,
-                       const struct sweep_kernel *kernel, const struct command_options *options,
-                       const struct run_options *run, struct error *error)
+                       const struct sweep_kernel *kernel, const struct run_options *run,
+                       struct error *error)
 {
     *session =
         (struct cover_session){.run = *run,
-                               .options = options,
+                               .config = sweep->path,
                                .limits = run->limits,
                                .begin_ns = clock_ns(),
                                .results = run->results != NULL ? run->results : sweep->results,
@@ -74,14 +74,11 @@ const struct study *cover_session_study(const struct cover_session *session)
 
 void cover_session_forget(struct cover_session *session)
 {
-    cover_release(&session->cover);
-    features_release(&session->features);
-    features_release(&session->basis.terms);
+    selection_release(&session->selection);
     nominees_release(&session->candidates);
     losses_release(&session->losses);
     free(session->times_ns);
-    free(session->work_ns);
-    session->times_ns = session->work_ns = NULL;
+    session->times_ns = NULL;
 }
 
 void cover_session_forget_refuted(struct cover_session *session)

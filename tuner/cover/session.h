@@ -1,5 +1,5 @@
 /*
- * What is known while a cover is being made (cover_measure.h): the sizes, their studies, the
+ * What is known while a cover is being made (measure.h): the sizes, their studies, the
  * candidates and the cover so far. A size has up to two studies:
  *
  * - tuned: like any problem of a sweep; in the record, it has the kernel's name;
@@ -10,11 +10,10 @@
 #define AUTOTUNE_COVER_SESSION_H
 
 #include "base/error.h"
-#include "command/command.h"
-#include "cover/cover.h"
 #include "cover/losses.h"
 #include "cover/nominees.h"
 #include "cover/problem_range.h"
+#include "cover/selection.h"
 #include "tune/run_state.h"
 
 #include <stddef.h>
@@ -22,9 +21,9 @@
 
 /* The members are for reading. */
 struct cover_session {
-    struct run_options run;                /* of every run; `limits` are not used */
-    const struct command_options *options; /* what to load */
-    struct sweep_limits limits;            /* of all runs together; 0: none */
+    struct run_options run;     /* of every run; `limits` are not used */
+    const char *config;         /* the sweep */
+    struct sweep_limits limits; /* of all runs together; 0: none */
     int64_t begin_ns;
     const char *results;    /* the record's folder */
     const char *tuned_path; /* of the tuned INI */
@@ -53,20 +52,15 @@ struct cover_session {
 
     struct nominees candidates; /* the best of the nominees; what follows is about these */
     double *times_ns;           /* [candidate * sizes + size], from the rounds */
-    double *work_ns;            /* of these, without what an empty kernel takes */
     struct losses losses;       /* from the fastest nominee at each size */
-    struct features features;
-    struct time_basis basis; /* without terms: times are not estimated */
-    struct error no_figures; /* why there are no figures of launches, and so no terms */
-    struct cover cover;
-    struct error no_room; /* why a better cover does not fit into the tuned INI; empty: none */
+    struct selection selection;
 };
 
 /* `kernel` is of `sweep`, which outlives the session, and states a range. Returns 0, or ERROR_CONFIG if
  * other problem values are ambiguous. */
 int cover_session_init(struct cover_session *session, const struct sweep *sweep,
-                       const struct sweep_kernel *kernel, const struct command_options *options,
-                       const struct run_options *run, struct error *error);
+                       const struct sweep_kernel *kernel, const struct run_options *run,
+                       struct error *error);
 
 /* Adds a size, which is new, with its study, which may be empty and is taken over. */
 void cover_session_add(struct cover_session *session, const int64_t *size, struct study study);

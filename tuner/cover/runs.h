@@ -1,5 +1,5 @@
 /*
- * The runs of a cover session: cover_measure.h decides what to measure, and these functions measure
+ * The runs of a cover session: measure.h decides what to measure, and these functions measure
  * it. After each run, the session's list of refuted configurations is complete, as far as the record
  * knows.
  */
@@ -7,7 +7,7 @@
 #define AUTOTUNE_COVER_RUNS_H
 
 #include "base/error.h"
-#include "command/cover_session.h"
+#include "cover/session.h"
 #include "record/study.h"
 
 /* Seconds since the session began. */

@@ -6,16 +6,16 @@
  *     cover_session_release, also after an error
  *
  * First some sizes are tuned, and the resulting candidates are measured at all of them; then come
- * further sizes, where the cover is least certain. What the record has is not measured again.
+ * further sizes, where it is least certain which configuration is the fastest. What the record has is not measured again.
  */
 #ifndef AUTOTUNE_COVER_MEASURE_H
 #define AUTOTUNE_COVER_MEASURE_H
 
 #include "base/error.h"
-#include "command/cover_session.h"
+#include "cover/session.h"
 
 /*
- * Measures until the sizes suffice or the budget is spent, and computes the cover. Returns 0;
+ * Measures until the sizes suffice or the budget is spent, and selects the configurations. Returns 0;
  * ERROR_NOTHING_VALID if nothing could be measured at any size; ERROR_INTERRUPTED; or the error of a
  * run.
  */

@@ -1,0 +1,674 @@
+#include "base/cover.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- memory: blocks that are freed together --- */
+
+struct cover_block {
+    struct cover_block *next;
+    size_t used, room;
+    max_align_t bytes[];
+};
+
+struct cover *cover_new(void)
+{
+    struct cover *cover = calloc(1, sizeof *cover);
+    if (cover != NULL)
+        cover->public.ranges = cover->ranges;
+    return cover;
+}
+
+void cover_free(struct cover *cover)
+{
+    if (cover == NULL)
+        return;
+    while (cover->blocks != NULL) {
+        struct cover_block *next = cover->blocks->next;
+        free(cover->blocks);
+        cover->blocks = next;
+    }
+    expression_free(cover->constraint.expression);
+    for (size_t i = 0; i < cover->allowed_count; i++)
+        expression_free(cover->allowed[i].expression);
+    free(cover->scales);
+    free(cover->lines);
+    free(cover->sizes);
+    free(cover);
+}
+
+/* Zeroed bytes of the cover; NULL if memory runs out. */
+static void *take_memory(struct cover *cover, size_t bytes)
+{
+    enum { ROOM = 8192 };
+    bytes = (bytes + sizeof(max_align_t) - 1) / sizeof(max_align_t) * sizeof(max_align_t);
+    if (cover->blocks == NULL || cover->blocks->room - cover->blocks->used < bytes) {
+        size_t room = bytes > ROOM ? bytes : ROOM;
+        struct cover_block *block = calloc(1, sizeof *block + room);
+        if (block == NULL)
+            return NULL;
+        *block = (struct cover_block){.next = cover->blocks, .room = room};
+        cover->blocks = block;
+    }
+    void *taken = (char *)cover->blocks->bytes + cover->blocks->used;
+    cover->blocks->used += bytes;
+    return taken;
+}
+
+static const char *keep_string(struct cover *cover, const char *text, size_t length)
+{
+    char *copy = take_memory(cover, length + 1);
+    return copy != NULL ? memcpy(copy, text, length) : NULL;
+}
+
+/* Room for element `count` of an array whose capacity is the next power of two. */
+static int grow(struct ini_reader *ini, void *array, size_t count, size_t size)
+{
+    void **items = array;
+    if ((count & (count - 1)) != 0)
+        return 0;
+    void *larger = realloc(*items, (count > 0 ? 2 * count : 1) * size);
+    if (larger == NULL)
+        return ini_reader_no_memory(ini);
+    *items = larger;
+    return 0;
+}
+
+/* --- names --- */
+
+static int wrong_value(struct ini_reader *ini, const char *key, const char *text,
+                       const char *expected)
+{
+    return ini_reader_fail(ini, "'%s' of key '%s' is not %s", text, key, expected);
+}
+
+static int given_twice(struct ini_reader *ini, const char *key)
+{
+    return ini_reader_fail(ini, "key '%s' is given twice in this section", key);
+}
+
+static int keep_value(struct cover *cover, struct ini_reader *ini, const char *name,
+                      const char *text, const struct literal *value, struct tuned_value *kept)
+{
+    static const enum tuned_kind kinds[] = {[LITERAL_INTEGER] = TUNED_INTEGER,
+                                            [LITERAL_REAL] = TUNED_REAL,
+                                            [LITERAL_WORD] = TUNED_WORD};
+    *kept =
+        (struct tuned_value){keep_string(cover, name, strlen(name)), kinds[value->kind],
+                             value->integer, value->real, keep_string(cover, text, strlen(text))};
+    return kept->name != NULL && kept->text != NULL ? 0 : ini_reader_no_memory(ini);
+}
+
+/* SIZE_MAX if there is none of this name. */
+static size_t find_value(const struct tuned_value *values, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(values[i].name, name) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+static size_t find_range(const struct cover *cover, const char *name)
+{
+    for (size_t i = 0; i < cover->public.range_count; i++)
+        if (strcmp(cover->ranges[i].name, name) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+/* The name of a value of the problem: new, and with no other meaning. */
+static int check_name(const struct cover *cover, struct ini_reader *ini, const char *name)
+{
+    static const char *const reserved[] = {"sm_count", "blocks_per_sm", "registers"};
+    bool is_reserved = expression_reserves(name);
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+        is_reserved = is_reserved || strcmp(reserved[i], name) == 0;
+    if (!literal_is_name(name, LITERAL_NAME_LETTERS))
+        return ini_reader_fail(ini, "'%s' is not a lower-case name of at most %d letters", name,
+                               LITERAL_NAME_LETTERS);
+    if (is_reserved)
+        return ini_reader_fail(ini, "'%s' has a meaning of its own in a cover", name);
+    if (find_value(cover->fixed, cover->fixed_count, name) != SIZE_MAX ||
+        find_range(cover, name) != SIZE_MAX)
+        return ini_reader_fail(ini, "'%s' is given twice in this section", name);
+    return cover->fixed_count + cover->public.range_count < TUNED_PROBLEM_VALUES
+               ? 0
+               : ini_reader_fail(ini, "the cover has more than %d values of the problem",
+                                 TUNED_PROBLEM_VALUES);
+}
+
+int cover_fix(struct cover *cover, struct ini_reader *ini, const char *name, const char *text,
+              const struct literal *value)
+{
+    int status = check_name(cover, ini, name);
+    if (status == 0)
+        status = keep_value(cover, ini, name, text, value, &cover->fixed[cover->fixed_count]);
+    cover->fixed_count += status == 0;
+    return status;
+}
+
+/* --- lines; `key` is the whole key, `rest` what follows the prefix --- */
+
+/* Reads a number of at least `least`. */
+static int read_number(struct ini_reader *ini, const char *key, const char *text, double least,
+                       double *number)
+{
+    struct literal value;
+    if (literal_parse(text, &value) != NULL || value.kind == LITERAL_WORD || value.real < least)
+        return wrong_value(ini, key, text, least < 0 ? "a number" : "a number of 0 or more");
+    *number = value.real;
+    return 0;
+}
+
+static int add_range(struct cover *cover, struct ini_reader *ini, const char *key, const char *rest,
+                     const char *text)
+{
+    struct tuned_range *range = &cover->ranges[cover->public.range_count];
+    const char *dots = strstr(text, " .. ");
+    int status = check_name(cover, ini, rest);
+    if (dots == NULL)
+        return status == 0 ? wrong_value(ini, key, text, "LOW .. HIGH") : status;
+    if (status != 0)
+        return status;
+    const char *low = keep_string(cover, text, (size_t)(dots - text));
+    range->name = keep_string(cover, rest, strlen(rest));
+    if (low == NULL || range->name == NULL)
+        return ini_reader_no_memory(ini);
+    status = read_number(ini, key, low, -INFINITY, &range->low);
+    if (status == 0)
+        status = read_number(ini, key, dots + strlen(" .. "), -INFINITY, &range->high);
+    if (status == 0 && range->low > range->high)
+        status = wrong_value(ini, key, text, "a range: it is empty");
+    cover->public.range_count += status == 0;
+    return status;
+}
+
+static int keep_condition(struct cover *cover, struct ini_reader *ini, const char *text,
+                          struct cover_condition *condition)
+{
+    condition->line = ini->line;
+    condition->text = keep_string(cover, text, strlen(text));
+    return condition->text != NULL ? 0 : ini_reader_no_memory(ini);
+}
+
+static int add_constraint(struct cover *cover, struct ini_reader *ini, const char *key,
+                          const char *rest, const char *text)
+{
+    (void)rest;
+    int status = cover->constraint.text != NULL
+                     ? given_twice(ini, key)
+                     : keep_condition(cover, ini, text, &cover->constraint);
+    cover->public.constraint = cover->constraint.text;
+    return status;
+}
+
+/* Reads the N of "N" or "N.NAME", which is at most `last`, into `*index`, counted from 0; `*name` is NULL
+ * or NAME. */
+static int read_index(struct ini_reader *ini, const char *key, const char *rest, size_t last,
+                      size_t limit, size_t *index, const char **name)
+{
+    size_t digits = strspn(rest, "0123456789");
+    unsigned long number = digits > 0 && digits < 6 && *rest != '0' ? strtoul(rest, NULL, 10) : 0;
+    *name = rest[digits] == '.' ? rest + digits + 1 : NULL;
+    *index = number - 1;
+    if (number == 0 || (rest[digits] != '\0' && rest[digits] != '.') || number > last)
+        return ini_reader_fail(ini, "key '%s' is out of order; they are numbered from 1", key);
+    return number > limit ? ini_reader_fail(ini, "key '%s' is one of more than %zu", key, limit)
+                          : 0;
+}
+
+/* The same of a key that must be the next of its kind, of which there are `count`. */
+static int read_next(struct ini_reader *ini, const char *key, const char *rest, size_t count,
+                     size_t limit)
+{
+    size_t index;
+    const char *name;
+    int status = read_index(ini, key, rest, count + 1, limit, &index, &name);
+    return status == 0 && (index != count || name != NULL)
+               ? ini_reader_fail(ini, "key '%s' is out of order; they are numbered from 1", key)
+               : status;
+}
+
+static int add_allowed(struct cover *cover, struct ini_reader *ini, const char *key,
+                       const char *rest, const char *text)
+{
+    int status = read_next(ini, key, rest, cover->allowed_count, COVER_CONDITIONS);
+    return status == 0 ? keep_condition(cover, ini, text, &cover->allowed[cover->allowed_count++])
+                       : status;
+}
+
+static int add_parameter(struct cover *cover, struct ini_reader *ini, const char *key,
+                         const char *rest, const char *text)
+{
+    size_t index;
+    const char *name;
+    struct literal value;
+    size_t count = cover->public.count;
+    int status = read_index(ini, key, rest, count + 1, COVER_CONFIGURATIONS, &index, &name);
+    if (status != 0)
+        return status;
+    if (index + 1 < count)
+        return ini_reader_fail(ini, "key '%s' is out of order; they are numbered from 1", key);
+    struct cover_configuration *configuration = &cover->configurations[index];
+    if (configuration->parameters == NULL) {
+        /* as many as the first has: the others have the same */
+        size_t room = index > 0 ? cover->configurations[0].count : TUNED_PARAMETERS;
+        configuration->parameters =
+            take_memory(cover, (room + 1) * sizeof *configuration->parameters);
+        if (configuration->parameters == NULL)
+            return ini_reader_no_memory(ini);
+        cover->public.count++;
+    }
+    if (name == NULL || !literal_is_name(name, LITERAL_NAME_LETTERS))
+        return ini_reader_fail(ini, "key '%s' does not end with a lower-case name", key);
+    if (find_value(configuration->parameters, configuration->count, name) != SIZE_MAX)
+        return given_twice(ini, key);
+    if (index > 0 &&
+        (configuration->count == cover->configurations[0].count ||
+         strcmp(cover->configurations[0].parameters[configuration->count].name, name) != 0))
+        return ini_reader_fail(ini,
+                               "configuration %zu does not have the same parameters in the same "
+                               "order as configuration 1",
+                               index + 1);
+    if (configuration->count == TUNED_PARAMETERS)
+        return ini_reader_fail(ini, "the cover has more than %d parameters", TUNED_PARAMETERS);
+    if (literal_parse(text, &value) != NULL)
+        return wrong_value(ini, key, text, "a number or a lower-case word");
+    return keep_value(cover, ini, name, text, &value,
+                      &configuration->parameters[configuration->count++]);
+}
+
+static int add_compiled(struct cover *cover, struct ini_reader *ini, const char *key,
+                        const char *rest, const char *text)
+{
+    size_t index;
+    const char *name;
+    struct literal value;
+    int status =
+        read_index(ini, key, rest, cover->public.count, COVER_CONFIGURATIONS, &index, &name);
+    if (status != 0)
+        return status;
+    struct cover_configuration *configuration = &cover->configurations[index];
+    int *member = name == NULL                         ? NULL
+                  : strcmp(name, "registers") == 0     ? &configuration->registers
+                  : strcmp(name, "blocks_per_sm") == 0 ? &configuration->blocks_per_sm
+                                                       : NULL;
+    if (member == NULL)
+        return ini_reader_fail(ini, "unknown key '%s' in a cover", key);
+    if (*member != 0)
+        return given_twice(ini, key);
+    if (literal_parse(text, &value) != NULL || value.kind != LITERAL_INTEGER || value.integer < 1 ||
+        value.integer > INT_MAX)
+        return wrong_value(ini, key, text, "a whole number, 1 or more");
+    *member = (int)value.integer;
+    return 0;
+}
+
+static int add_rule(struct cover *cover, struct ini_reader *ini, const char *key, const char *rest,
+                    const char *text)
+{
+    (void)rest;
+    if (cover->has_rule)
+        return given_twice(ini, key);
+    cover->has_rule = true;
+    return strcmp(text, "nearest") == 0 ? 0 : wrong_value(ini, key, text, "nearest");
+}
+
+/* Reads a number and what stands behind it; returns what follows, or NULL. */
+static const char *take_real(const char *at, const char *behind, double *number)
+{
+    char text[LITERAL_REAL_BYTES];
+    struct literal value;
+    at += strspn(at, " ");
+    size_t length = strcspn(at, " ,:");
+    if (length == 0 || length >= sizeof text)
+        return NULL;
+    memcpy(text, at, length);
+    text[length] = '\0';
+    if (literal_parse(text, &value) != NULL || value.kind == LITERAL_WORD)
+        return NULL;
+    *number = value.real;
+    at += length;
+    at += *behind != ' ' ? strspn(at, " ") : 0;
+    return strncmp(at, behind, strlen(behind)) == 0 ? at + strlen(behind) : NULL;
+}
+
+/* Reads "n=65536 k=16: 2, 5120.0 ns, 0.4 %": a number for each range in order, the fastest configuration,
+ * its median and, unless it is not known, what it loses. Returns false if the text has another form. */
+static bool read_size(const struct cover *cover, const char *text, double *numbers,
+                      struct tuned_size *size)
+{
+    double fastest = 0;
+    const char *at = text;
+    for (size_t i = 0; i < cover->public.range_count && at != NULL; i++) {
+        const char *name = cover->ranges[i].name;
+        at += strspn(at, " ");
+        at = strncmp(at, name, strlen(name)) == 0 && at[strlen(name)] == '='
+                 ? take_real(at + strlen(name) + 1, i + 1 < cover->public.range_count ? " " : ":",
+                             &numbers[i])
+                 : NULL;
+    }
+    at = at != NULL ? take_real(at, ",", &fastest) : NULL;
+    at = at != NULL ? take_real(at, "ns", &size->median_ns) : NULL;
+    size->loss_percent = -1;
+    if (at != NULL && *at == ',')
+        at = take_real(at + 1, "%", &size->loss_percent);
+    if (at == NULL || *at != '\0' || !(fastest >= 1) || !(fastest <= COVER_CONFIGURATIONS))
+        return false;
+    size->numbers = numbers;
+    size->fastest = (size_t)fastest - 1;
+    return size->median_ns >= 0;
+}
+
+static int add_size(struct cover *cover, struct ini_reader *ini, const char *key, const char *rest,
+                    const char *text)
+{
+    const size_t count = cover->public.size_count;
+    double *numbers = take_memory(cover, TUNED_PROBLEM_VALUES * sizeof *numbers);
+    int status = read_next(ini, key, rest, count, COVER_SIZES);
+    if (status == 0)
+        status = numbers != NULL ? grow(ini, &cover->sizes, count, sizeof *cover->sizes)
+                                 : ini_reader_no_memory(ini);
+    if (status != 0)
+        return status;
+    if (!read_size(cover, text, numbers, &cover->sizes[count]))
+        return wrong_value(
+            ini, key, text,
+            "NAME=NUMBER for each range in order, then ': CONFIGURATION, TIME ns' and, "
+            "if it is known, ', LOSS %'");
+    cover->public.sizes = cover->sizes;
+    cover->public.size_count++;
+    return 0;
+}
+
+static int add_loss(struct ini_reader *ini, const char *key, const char *text, bool *seen,
+                    double *loss)
+{
+    if (*seen)
+        return given_twice(ini, key);
+    *seen = true;
+    return read_number(ini, key, text, 0, loss);
+}
+
+static int add_mean(struct cover *cover, struct ini_reader *ini, const char *key, const char *rest,
+                    const char *text)
+{
+    (void)rest;
+    return add_loss(ini, key, text, &cover->has_mean, &cover->public.mean_loss_percent);
+}
+
+static int add_worst(struct cover *cover, struct ini_reader *ini, const char *key, const char *rest,
+                     const char *text)
+{
+    (void)rest;
+    return add_loss(ini, key, text, &cover->has_worst, &cover->public.worst_loss_percent);
+}
+
+static int add_held_out(struct cover *cover, struct ini_reader *ini, const char *key,
+                        const char *rest, const char *text)
+{
+    (void)rest;
+    double count = 0;
+    int status = add_loss(ini, key, text, &cover->has_held_out, &count);
+    cover->public.held_out_sizes = count < 1e9 ? (int64_t)count : 0;
+    return status;
+}
+
+/* A key that ends with '.' is a prefix. */
+static const struct key {
+    const char *key;
+    int (*add)(struct cover *cover, struct ini_reader *ini, const char *key, const char *rest,
+               const char *text);
+} keys[] = {{"range.", add_range},
+            {"constraint", add_constraint},
+            {"allowed.", add_allowed},
+            {"configuration.", add_parameter},
+            {"compiled.", add_compiled},
+            {"rule", add_rule},
+            {"mean_loss_percent", add_mean},
+            {"worst_loss_percent", add_worst},
+            {"held_out_sizes", add_held_out},
+            {"measured.", add_size}};
+
+static const struct key *find_line(const char *text)
+{
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        size_t length = strlen(keys[i].key);
+        bool is_prefix = keys[i].key[length - 1] == '.';
+        if (is_prefix ? strncmp(keys[i].key, text, length) == 0 : strcmp(keys[i].key, text) == 0)
+            return &keys[i];
+    }
+    return NULL;
+}
+
+bool cover_has_key(const char *key)
+{
+    return find_line(key) != NULL;
+}
+
+int cover_add(struct cover *cover, struct ini_reader *ini, const char *key, const char *text)
+{
+    const struct key *found = find_line(key);
+    if (found == NULL)
+        return ini_reader_fail(
+            ini, "unknown key '%s' in a cover; a newer autotune may have written it", key);
+    int status = grow(ini, &cover->lines, cover->line_count, sizeof *cover->lines);
+    if (status != 0)
+        return status;
+    struct cover_line *line = &cover->lines[cover->line_count];
+    line->key = keep_string(cover, key, strlen(key));
+    line->text = keep_string(cover, text, strlen(text));
+    if (line->key == NULL || line->text == NULL)
+        return ini_reader_no_memory(ini);
+    cover->line_count++;
+    return found->add(cover, ini, key, key + strlen(found->key), text);
+}
+
+/* --- finishing --- */
+
+static int check_parts(const struct cover *cover, struct ini_reader *ini)
+{
+    const struct {
+        size_t count;
+        const char *key;
+    } parts[] = {{cover->public.count, "configuration.1."},
+                 {cover->has_rule, "rule"},
+                 {cover->public.range_count, "range."},
+                 {cover->public.size_count, "measured.1"}};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (parts[i].count == 0)
+            return ini_reader_fail(ini, "the cover has no key '%s'", parts[i].key);
+    for (size_t i = 1; i < cover->public.count; i++)
+        if (cover->configurations[i].count != cover->configurations[0].count)
+            return ini_reader_fail(ini,
+                                   "configuration %zu does not have the same parameters in the "
+                                   "same order as configuration 1",
+                                   i + 1);
+    for (size_t i = 0; i < cover->configurations[0].count; i++) {
+        const char *name = cover->configurations[0].parameters[i].name;
+        if (find_range(cover, name) != SIZE_MAX ||
+            find_value(cover->fixed, cover->fixed_count, name) != SIZE_MAX)
+            return ini_reader_fail(ini, "'%s' is a parameter and something else in this cover",
+                                   name);
+    }
+    for (size_t i = 0; i < cover->public.size_count; i++)
+        if (cover->sizes[i].fastest >= cover->public.count)
+            return ini_reader_fail(
+                ini, "key 'measured.%zu' names a configuration that does not exist", i + 1);
+    return 0;
+}
+
+/* False if the name means nothing. Only what concerns a configuration may name what it has. */
+static bool find_name(const struct cover *cover, const char *name, bool of_configuration,
+                      struct cover_name *found)
+{
+    const struct cover_configuration *first = &cover->configurations[0];
+    const struct {
+        int kind;
+        size_t index;
+    } meanings[] = {
+        {COVER_RANGE, find_range(cover, name)},
+        {COVER_FIXED, find_value(cover->fixed, cover->fixed_count, name)},
+        {COVER_SM_COUNT, strcmp(name, "sm_count") == 0 ? 0 : SIZE_MAX},
+        {COVER_PARAMETER,
+         of_configuration ? find_value(first->parameters, first->count, name) : SIZE_MAX},
+        {COVER_REGISTERS, of_configuration && strcmp(name, "registers") == 0 ? 0 : SIZE_MAX},
+        {COVER_BLOCKS_PER_SM,
+         of_configuration && strcmp(name, "blocks_per_sm") == 0 ? 0 : SIZE_MAX},
+    };
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+        if (meanings[i].index != SIZE_MAX) {
+            found->kind = meanings[i].kind;
+            found->index = meanings[i].index;
+            return true;
+        }
+    return false;
+}
+
+/* `number` is that of "allowed.N", or 0 for the constraint. */
+static int compile(const struct cover *cover, struct ini_reader *ini,
+                   struct cover_condition *condition, size_t number)
+{
+    char key[32] = "constraint";
+    struct error error;
+    int status = expression_new(&condition->expression, condition->text, "", 0, &error);
+    if (status == ERROR_MEMORY)
+        return ini_reader_no_memory(ini);
+    if (number > 0)
+        (void)snprintf(key, sizeof key, "allowed.%zu", number);
+    ini->line = condition->line > 0 ? condition->line : ini->line;
+    if (status != 0)
+        return ini_reader_fail(ini, "key '%s': %s", key, error.message);
+    for (size_t i = 0; i < expression_name_count(condition->expression); i++) {
+        const char *name = expression_name(condition->expression, i);
+        if (!find_name(cover, name, number > 0, &condition->names[i]))
+            return ini_reader_fail(ini, "'%s' of key '%s': unknown name '%s'", condition->text, key,
+                                   name);
+    }
+    return 0;
+}
+
+int cover_finish(struct cover *cover, struct ini_reader *ini)
+{
+    const size_t ranges = cover->public.range_count;
+    int line = ini->line;
+    int status = check_parts(cover, ini);
+    if (status == 0 && cover->constraint.text != NULL)
+        status = compile(cover, ini, &cover->constraint, 0);
+    for (size_t i = 0; i < cover->allowed_count && status == 0; i++)
+        status = compile(cover, ini, &cover->allowed[i], i + 1);
+    if (status != 0)
+        return status;
+    ini->line = line;
+    cover->scales = calloc(cover->public.size_count * ranges, sizeof *cover->scales);
+    if (cover->scales == NULL)
+        return ini_reader_no_memory(ini);
+    for (size_t i = 0; i < cover->public.size_count; i++)
+        for (size_t j = 0; j < ranges; j++)
+            cover->scales[i * ranges + j] = value_scale(cover->sizes[i].numbers[j]);
+    return 0;
+}
+
+/* --- look-ups --- */
+
+struct value cover_value(const struct tuned_value *value)
+{
+    return value->kind == TUNED_INTEGER ? value_integer(value->integer)
+           : value->kind == TUNED_REAL  ? value_real(value->real)
+                                        : value_word(value->text);
+}
+
+/* `configuration` is NULL for a condition that names nothing of one. False if it has no value. */
+static bool find_meaning(const struct cover *cover, const struct cover_name *name,
+                         const struct cover_configuration *configuration,
+                         const struct value *problem, struct value *value)
+{
+    switch (name->kind) {
+    case COVER_RANGE:
+        *value = problem[name->index];
+        return true;
+    case COVER_SM_COUNT:
+        *value = problem[cover->public.range_count];
+        return true;
+    case COVER_FIXED:
+        *value = cover_value(&cover->fixed[name->index]);
+        return true;
+    case COVER_PARAMETER:
+        *value = cover_value(&configuration->parameters[name->index]);
+        return true;
+    case COVER_REGISTERS:
+        *value = value_integer(configuration->registers);
+        return configuration->registers > 0;
+    case COVER_BLOCKS_PER_SM:
+        *value = value_integer(configuration->blocks_per_sm);
+        return configuration->blocks_per_sm > 0;
+    }
+    return false;
+}
+
+static bool holds(const struct cover *cover, const struct cover_condition *condition,
+                  const struct cover_configuration *configuration, const struct value *problem)
+{
+    struct value values[EXPRESSION_NAME_LIMIT];
+    const struct value *pointers[EXPRESSION_NAME_LIMIT];
+    bool result = false;
+    if (condition->text == NULL)
+        return true;
+    for (size_t i = 0; i < expression_name_count(condition->expression); i++)
+        pointers[i] = find_meaning(cover, &condition->names[i], configuration, problem, &values[i])
+                          ? &values[i]
+                          : NULL;
+    return expression_boolean_of(condition->expression, pointers, &result, NULL) == 0 && result;
+}
+
+bool cover_has(const struct cover *cover, const struct value problem[COVER_VALUES])
+{
+    for (size_t i = 0; i < cover->public.range_count; i++) {
+        double number = number_real(&problem[i]);
+        if (!(number >= cover->ranges[i].low && number <= cover->ranges[i].high))
+            return false;
+    }
+    return holds(cover, &cover->constraint, NULL, problem);
+}
+
+bool cover_allows(const struct cover *cover, size_t configuration,
+                  const struct value problem[COVER_VALUES])
+{
+    bool allows = true;
+    for (size_t i = 0; i < cover->allowed_count && allows; i++)
+        allows = holds(cover, &cover->allowed[i], &cover->configurations[configuration], problem);
+    return allows;
+}
+
+const struct tuned_size *cover_choose(const struct cover *cover,
+                                      const struct value problem[COVER_VALUES], double *distance)
+{
+    enum { NOT_ASKED, ALLOWED, RULED_OUT } allowed[COVER_CONFIGURATIONS] = {NOT_ASKED};
+    const size_t ranges = cover->public.range_count;
+    const struct tuned_size *nearest = NULL;
+    double scales[TUNED_PROBLEM_VALUES];
+    *distance = INFINITY;
+    if (!holds(cover, &cover->constraint, NULL, problem))
+        return NULL;
+    for (size_t i = 0; i < ranges; i++)
+        scales[i] = value_scale(number_real(&problem[i]));
+    for (size_t i = 0; i < cover->public.size_count; i++) {
+        const struct tuned_size *size = &cover->sizes[i];
+        double sum = 0;
+        for (size_t j = 0; j < ranges; j++)
+            sum += fabs(cover->scales[i * ranges + j] - scales[j]);
+        if (!(sum < *distance))
+            continue;
+        if (allowed[size->fastest] == NOT_ASKED)
+            allowed[size->fastest] =
+                cover_allows(cover, size->fastest, problem) ? ALLOWED : RULED_OUT;
+        if (allowed[size->fastest] == RULED_OUT)
+            continue;
+        *distance = sum;
+        nearest = size;
+    }
+    return nearest;
+}

@@ -1,0 +1,323 @@
+#include "cover/entry.h"
+
+#include "base/alloc.h"
+#include "base/cover.h"
+#include "record/gpu.h"
+#include "template/variant.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* A cover that is made line by line, as a reader of the tuned INI would. */
+struct draft {
+    const struct cover_session *session;
+    struct cover *cover;
+    struct ini_reader ini; /* for its message */
+    int status;            /* of the first line that is refused */
+};
+
+/* Adds a line; takes over `key`. */
+static void __attribute__((format(printf, 3, 4)))
+add(struct draft *draft, char *key, const char *format, ...)
+{
+    char *text = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
+    va_end(arguments);
+    if (draft->status == 0 && text != NULL &&
+        strlen(key) + strlen(" = ") + strlen(text) > TUNED_LINE_BYTES)
+        draft->status =
+            ini_reader_fail(&draft->ini, "'%s = %.60s…' has more than %d bytes; make it shorter",
+                            key, text, TUNED_LINE_BYTES);
+    if (draft->status == 0)
+        draft->status = text != NULL ? cover_add(draft->cover, &draft->ini, key, text)
+                                     : ini_reader_no_memory(&draft->ini);
+    free(text);
+    free(key);
+}
+
+static void begin(struct draft *draft, const struct cover_session *session)
+{
+    const struct sweep_cover *range = &session->range.kernel->cover;
+    const struct bindings *fixed = &session->range.fixed;
+    *draft = (struct draft){.session = session, .cover = cover_new()};
+    if (draft->cover == NULL)
+        draft->status = ini_reader_no_memory(&draft->ini);
+    for (size_t i = 0; i < fixed->count && draft->status == 0; i++) {
+        char text[VALUE_TEXT_BYTES];
+        struct literal literal;
+        (void)value_exact_text(fixed->items[i].value, text);
+        draft->status =
+            literal_parse(text, &literal) != NULL
+                ? ini_reader_fail(&draft->ini, "'%s' is not a value", text)
+                : cover_fix(draft->cover, &draft->ini, fixed->items[i].name, text, &literal);
+    }
+    for (size_t i = 0; i < range->axis_count; i++)
+        add(draft, alloc_format("range.%s", range->axes[i].name), "%" PRId64 " .. %" PRId64,
+            range->axes[i].low, range->axes[i].high);
+    char *constraint = problem_range_constraint(&session->range);
+    if (constraint != NULL)
+        add(draft, alloc_string("constraint"), "%s", constraint);
+    free(constraint);
+}
+
+/* Checks the whole. Returns 0, or ERROR_CONFIG with what is wrong. */
+static int finish(struct draft *draft, const char *path, int line, struct error *error)
+{
+    if (draft->status == 0)
+        draft->status = cover_finish(draft->cover, &draft->ini);
+    return draft->status == 0 ? 0
+                              : error_set_at(error, ERROR_CONFIG, path, line,
+                                             "the cover of '%s' cannot be written: %s",
+                                             draft->session->kernel, draft->ini.message);
+}
+
+static void add_configuration(struct draft *draft, size_t index, const struct bindings *parameters)
+{
+    for (size_t i = 0; i < parameters->count; i++) {
+        char text[VALUE_TEXT_BYTES];
+        add(draft, alloc_format("configuration.%zu.%s", index + 1, parameters->items[i].name), "%s",
+            value_exact_text(parameters->items[i].value, text));
+    }
+}
+
+/* --- constraints that rule a configuration out at some sizes, such as n % vector_width == 0. The sizes that
+ * were measured do not show where such a constraint holds --- */
+
+/* Whether it names a value with a range, and something that is not a value of the problem. */
+static bool is_of_both(const struct sweep_kernel *kernel, const struct expression *constraint)
+{
+    bool ranges = false;
+    bool others = false;
+    for (size_t i = 0; i < kernel->cover.axis_count; i++)
+        ranges = ranges || expression_uses(constraint, kernel->cover.axes[i].name);
+    for (size_t i = 0; i < expression_name_count(constraint); i++)
+        others = others ||
+                 template_problem_value(&kernel->template, expression_name(constraint, i)) == NULL;
+    return ranges && others;
+}
+
+/* Whether the constraint holds at every size, as far as that can be told without one. */
+static bool always_holds(const struct cover_session *session, const struct expression *constraint,
+                         const struct bindings *device, const struct bindings *parameters)
+{
+    bool result = false;
+    const struct scope attributes = {.bindings = device};
+    const struct scope values = {.bindings = &session->range.fixed, .outer = &attributes};
+    const struct scope scope = {.bindings = parameters, .outer = &values};
+    return expression_boolean(constraint, &scope, &result, NULL) == 0 && result;
+}
+
+/* The constraint on one line, with the GPU's values in place of the names of its attributes; but the number
+ * of SMs is that of the GPU at hand. A new string. */
+static char *constraint_text(const struct expression *constraint, const struct bindings *device)
+{
+    char *text = alloc_string("");
+    for (const char *at = expression_text(constraint); *at != '\0';) {
+        char number[VALUE_TEXT_BYTES];
+        const char *quote = *at == '"' ? strchr(at + 1, '"') : NULL;
+        size_t length = quote != NULL ? (size_t)(quote + 1 - at) : 0;
+        while (quote == NULL && (isalnum((unsigned char)at[length]) || at[length] == '_'))
+            length++;
+        char *part = alloc_string_n(at, length > 0 ? length : 1);
+        const struct value *value =
+            strcmp(part, "sm_count") != 0 ? bindings_find(device, part) : NULL;
+        alloc_append(&text, "%s",
+                     value != NULL                     ? value_exact_text(*value, number)
+                     : isspace((unsigned char)part[0]) ? " "
+                                                       : part);
+        free(part);
+        at += length > 0 ? length : 1;
+    }
+    return text;
+}
+
+/* Adds those that one of `count` configurations needs; all if `parameters` is NULL. */
+static void add_allowed(struct draft *draft, const struct bindings *device,
+                        const struct bindings *const *parameters, size_t count)
+{
+    const struct sweep_kernel *kernel = draft->session->range.kernel;
+    size_t number = 0;
+    for (size_t i = 0; i < kernel->constraint_count; i++) {
+        const struct expression *constraint = kernel->constraints[i];
+        bool needed = parameters == NULL;
+        for (size_t j = 0; j < count && !needed; j++)
+            needed = !always_holds(draft->session, constraint, device, parameters[j]);
+        if (!needed || !is_of_both(kernel, constraint))
+            continue;
+        char *text = constraint_text(constraint, device);
+        add(draft, alloc_format("allowed.%zu", ++number), "%s", text);
+        free(text);
+    }
+}
+
+/* Whether a condition that was added names what the compiled kernel has. */
+static bool names_compiled(const struct draft *draft, const char *name)
+{
+    const struct sweep_kernel *kernel = draft->session->range.kernel;
+    bool names = false;
+    for (size_t i = 0; i < kernel->constraint_count && draft->cover->allowed_count > 0; i++)
+        names = names || (is_of_both(kernel, kernel->constraints[i]) &&
+                          expression_uses(kernel->constraints[i], name));
+    return names;
+}
+
+/* The statistics of the candidate's main launch, from the first size at which it was run. */
+static const struct kernel_stats *stats_of(const struct cover_session *session, size_t candidate)
+{
+    const struct bindings *parameters = &session->candidates.items[candidate];
+    for (size_t i = 0; i < session->sizes.count; i++) {
+        const struct study *study = &session->rounds[i];
+        for (size_t j = 0; j < study->result_count; j++) {
+            const struct result *result = study_run(study, &study->results[j]);
+            if (result->stats.known && bindings_equal(&study->results[j].parameters, parameters))
+                return &result->stats;
+        }
+    }
+    return NULL;
+}
+
+static void add_compiled(struct draft *draft, size_t index, size_t candidate)
+{
+    const struct kernel_stats *stats = stats_of(draft->session, candidate);
+    if (stats != NULL && stats->registers > 0 && names_compiled(draft, "registers"))
+        add(draft, alloc_format("compiled.%zu.registers", index + 1), "%d", stats->registers);
+    if (stats != NULL && stats->blocks_per_sm > 0 && names_compiled(draft, "blocks_per_sm"))
+        add(draft, alloc_format("compiled.%zu.blocks_per_sm", index + 1), "%d",
+            stats->blocks_per_sm);
+}
+
+/* --- the check --- */
+
+int cover_entry_check(const struct cover_session *session, struct error *error)
+{
+    const struct sweep_kernel *kernel = session->range.kernel;
+    struct bindings parameters = {0};
+    struct bindings device = {0}; /* of any GPU, since the right one is not known yet */
+    struct draft draft;
+    struct gpu gpu;
+    if (gpu_from_arch("sm_90", &gpu, error) == 0)
+        gpu_bindings(&gpu, &device);
+    variant_defaults(&kernel->template, &parameters);
+    begin(&draft, session);
+    add_configuration(&draft, 0, &parameters);
+    add_allowed(&draft, &device, NULL, 0);
+    add(&draft, alloc_string("rule"), "nearest");
+    char *size = alloc_string("");
+    for (size_t i = 0; i < kernel->cover.axis_count; i++)
+        alloc_append(&size, "%s%s=%" PRId64, i > 0 ? " " : "", kernel->cover.axes[i].name,
+                     kernel->cover.axes[i].low);
+    add(&draft, alloc_string("measured.1"), "%s: 1, 1.0 ns, 0.0 %%", size);
+    int status = finish(&draft, session->config, kernel->cover.line, error);
+    free(size);
+    cover_free(draft.cover);
+    bindings_release(&device);
+    bindings_release(&parameters);
+    return status;
+}
+
+/* --- the entry --- */
+
+/* What an entry of any kind has, with today's date. */
+static void fill_entry(const struct cover_session *session, struct tuned_entry *entry)
+{
+    struct tuned_entry whole;
+    char date[32] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    tuned_entry_from_study(cover_session_study(session), &whole);
+    free(whole.section);
+    free(whole.date);
+    if (gmtime_r(&now, &utc) != NULL)
+        (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    for (size_t i = 0; i < whole.tie_count; i++)
+        bindings_release(&whole.ties[i]);
+    free(whole.ties);
+    bindings_release(&whole.parameters);
+    bindings_copy(&whole.problem, &session->range.fixed);
+    *entry = (struct tuned_entry){.kernel = whole.kernel,
+                                  .template_name = whole.template_name,
+                                  .template_hash = whole.template_hash,
+                                  .gpu = whole.gpu,
+                                  .arch = whole.arch,
+                                  .compute_capability = whole.compute_capability,
+                                  .sm_count = whole.sm_count,
+                                  .l2_bytes = whole.l2_bytes,
+                                  .memory_bytes = whole.memory_bytes,
+                                  .memory_gb_per_s = whole.memory_gb_per_s,
+                                  .driver = whole.driver,
+                                  .nvrtc = whole.nvrtc,
+                                  .autotune = whole.autotune,
+                                  .date = alloc_string(date),
+                                  .command = whole.command,
+                                  .cache = whole.cache,
+                                  .problem = whole.problem};
+}
+
+/* "0.93": digits beyond what was measured would only be noise to the reader. Returns `text`. */
+static char *rounded(double number, double unit, char text[VALUE_TEXT_BYTES])
+{
+    return value_exact_text(value_real(round(number / unit) / round(1 / unit)), text);
+}
+
+/* Adds a size, unless all configurations failed there. */
+static void add_size(struct draft *draft, const struct selection_option *option, size_t size,
+                     size_t *number)
+{
+    const struct cover_session *session = draft->session;
+    size_t fastest = selection_fastest(option, &session->losses, size);
+    size_t candidate = option->chosen[fastest];
+    double time_ns = session->times_ns[candidate * session->sizes.count + size];
+    char time_text[VALUE_TEXT_BYTES];
+    char loss_text[VALUE_TEXT_BYTES];
+    if (time_ns <= 0)
+        return;
+    char *text = alloc_string("");
+    for (size_t i = 0; i < session->sizes.axes; i++)
+        alloc_append(&text, "%s%s=%" PRId64, i > 0 ? " " : "",
+                     session->range.kernel->cover.axes[i].name, sizes_at(&session->sizes, size)[i]);
+    add(draft, alloc_format("measured.%zu", ++*number), "%s: %zu, %s ns, %s %%", text, fastest + 1,
+        rounded(time_ns, 0.1, time_text),
+        rounded(loss_percent(losses_of(&session->losses, candidate, size)), 0.01, loss_text));
+    free(text);
+}
+
+int cover_entry_make(const struct cover_session *session, struct tuned_entry *entry,
+                     struct error *error)
+{
+    const struct selection_option *option = &session->selection.options[session->selection.best];
+    const struct bindings *parameters[CHOICE_LIMIT];
+    struct bindings device = {0};
+    struct draft draft;
+    char text[VALUE_TEXT_BYTES];
+    size_t sizes = 0;
+    fill_entry(session, entry);
+    gpu_bindings(&cover_session_study(session)->environment.gpu, &device);
+    begin(&draft, session);
+    for (size_t i = 0; i < option->count; i++) {
+        parameters[i] = &session->candidates.items[option->chosen[i]];
+        add_configuration(&draft, i, parameters[i]);
+    }
+    add_allowed(&draft, &device, parameters, option->count);
+    for (size_t i = 0; i < option->count; i++)
+        add_compiled(&draft, i, option->chosen[i]);
+    add(&draft, alloc_string("rule"), "nearest");
+    add(&draft, alloc_string("mean_loss_percent"), "%s",
+        rounded(loss_percent(option->expected.mean), 0.01, text));
+    add(&draft, alloc_string("worst_loss_percent"), "%s",
+        rounded(loss_percent(option->expected.worst), 0.01, text));
+    add(&draft, alloc_string("held_out_sizes"), "%zu", session->sizes.count);
+    for (size_t i = 0; i < session->sizes.count; i++)
+        add_size(&draft, option, i, &sizes);
+    entry->cover = draft.cover;
+    bindings_release(&device);
+    return finish(&draft, session->config, session->range.kernel->cover.line, error);
+}
