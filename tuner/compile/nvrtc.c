@@ -684,9 +684,7 @@ static int unknown_architecture(const struct nvrtc *nvrtc, const char *arch, str
 {
     char *known = alloc_string("");
     for (size_t i = 0; i < nvrtc->architecture_count; i++) {
-        char *longer = alloc_format("%s%ssm_%d", known, i > 0 ? ", " : "", nvrtc->architectures[i]);
-        free(known);
-        known = longer;
+        alloc_append(&known, "%ssm_%d", i > 0 ? ", " : "", nvrtc->architectures[i]);
     }
     int status = error_set(error, ERROR_USAGE, "NVRTC %s does not support '%s'; it supports %s",
                            nvrtc->version, arch, known);
@@ -862,9 +860,7 @@ static int compile_unit(struct program_options *options, const struct unit *unit
 
 static void append_log(struct compilation *compilation, const char *log)
 {
-    char *longer = alloc_format("%s%s", compilation->log != NULL ? compilation->log : "", log);
-    free(compilation->log);
-    compilation->log = longer;
+    alloc_append(&compilation->log, "%s", log);
 }
 
 /* Compiles each unit and links them. What links is the last word on a kernel's resource usage. */
@@ -960,11 +956,8 @@ static int append_ptx(const struct program_options *options, const struct unit *
         status = error_set(error, ERROR_WORKER, "'%s' does not compile: %s", unit->name,
                            compilation.log);
     if (status == 0) {
-        char *longer =
-            alloc_format("%s%s%s%s%s", *ptx, several ? "// " : "", several ? unit->name : "",
-                         several ? "\n" : "", (const char *)compilation.cubin);
-        free(*ptx);
-        *ptx = longer;
+        alloc_append(ptx, "%s%s%s%s", several ? "// " : "", several ? unit->name : "",
+                     several ? "\n" : "", (const char *)compilation.cubin);
     }
     compilation_release(&compilation);
     return status;

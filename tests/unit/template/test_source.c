@@ -1,11 +1,14 @@
 #include "base/alloc.h"
 #include "base/read_file.h"
 #include "template/source.h"
+#include "template/source_lexer.h"
+#include "template/source_signature.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -555,6 +558,224 @@ static void hash_is_xxh3_128_and_tells_texts_apart(void **state)
 
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
 
+/* --- tokens --- */
+
+/* The tokens of `text`, each behind a letter for its kind; free the string. */
+static char *tokens_of(const char *text)
+{
+    static const char letters[] = {
+        [TOKEN_END] = '.',           [TOKEN_DIRECTIVE] = 'd',  [TOKEN_NAME] = 'n',
+        [TOKEN_DIRECTIVE_END] = 'e', [TOKEN_NUMBER] = '1',     [TOKEN_TEXT] = 't',
+        [TOKEN_HEADER] = 'h',        [TOKEN_PUNCTUATION] = 'p'};
+    char *all = alloc_string("");
+    struct source_lexer lexer;
+    enum token_kind kind;
+    source_lexer_init(&lexer, text);
+    do {
+        kind = source_lexer_next(&lexer);
+        char *longer = alloc_format("%s %c%s", all, letters[kind], lexer.token);
+        free(all);
+        all = longer;
+    } while (kind != TOKEN_END);
+    source_lexer_release(&lexer);
+    return all;
+}
+
+static void test_tokens(void **state)
+{
+    static const struct {
+        const char *text, *tokens;
+    } cases[] = {
+        {"", " ."},
+        {"a  /* b */ +c // d\n", " na p+ nc ."},
+        {"a+++b>>=1<<<2", " na p++ p+ nb p>>= 11 p<<< 12 ."},
+        {"1'000.5e-3f .5 0x1p+2u", " 11'000.5e-3f 1.5 10x1p+2u ."},
+        {"\"a\\\"b\" 'c' u8\"d\" L'e'", " t\"a\\\"b\" t'c' tu8\"d\" tL'e' ."},
+        {"R\"x(\" \\\n/*)x\" uR\"()\" R", " tR\"x(\" \\\n/*)x\" tuR\"()\" nR ."},
+        {"R\"x(never closed\nb", " tR\"x(never closed nb ."},
+        {"ab\\\nc \\\r\nd \\ \ne", " nabc nd p\\ ne ."},
+        {"# define A(x) #x\nb", " d# ndefine nA p( nx p) p# nx e nb ."},
+        {"#include <a//b> /* c\n */ d\n", " d# ninclude h<a//b> nd e ."},
+        {"#include \"a\\\"\n#include A\n", " d# ninclude h\"a\\\" e d# ninclude nA e ."},
+        {"%:if __has_include(<a>) < b", " d%: nif n__has_include p( h<a> p) p< nb e ."},
+        {"#if A(<a>) < b\nf(\"c\")", " d# nif nA p( h<a> p) p< nb e nf p( t\"c\" p) ."},
+        {"a # include <b>", " na p# ninclude p< nb p> ."},
+        {"include <b>", " ninclude p< nb p> ."},
+        {"\"never closed\n'nor this", " t\"never closed t'nor this ."},
+        {"/* never closed", " ."},
+        {"a\\", " na p\\ ."},
+        {"\\\n", " ."},
+        {"#", " d# e ."},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *tokens = tokens_of(cases[i].text);
+        assert_string_equal(tokens, cases[i].tokens);
+        free(tokens);
+    }
+}
+
+static void test_lines_and_white_space(void **state)
+{
+    struct source_lexer lexer;
+    (void)state;
+    source_lexer_init(&lexer, "a/*\n*/b\\\n(R\"(\n)\"\nc");
+    static const struct {
+        const char *token;
+        int line;
+        bool spaced;
+    } expected[] = {
+        {"a", 1, false}, {"b", 2, true}, {"(", 3, false}, {"R\"(\n)\"", 3, false}, {"c", 5, true}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        (void)source_lexer_next(&lexer);
+        assert_string_equal(lexer.token, expected[i].token);
+        assert_int_equal(lexer.line, expected[i].line);
+        assert_int_equal(lexer.spaced, expected[i].spaced);
+    }
+    assert_int_equal(source_lexer_next(&lexer), TOKEN_END);
+    assert_int_equal(source_lexer_next(&lexer), TOKEN_END);
+    source_lexer_release(&lexer);
+}
+
+/* --- declarations --- */
+
+static void assert_signature(const char *source, const char *expected)
+{
+    struct source_signature signature;
+    assert_true(source_signature_read(source, "k", &signature));
+    char *text = source_signature_text(&signature);
+    assert_string_equal(text, expected);
+    free(text);
+    source_signature_release(&signature);
+}
+
+static void assert_unknown(const char *source)
+{
+    struct source_signature signature;
+    assert_false(source_signature_read(source, "k", &signature));
+    assert_int_equal(signature.count, 0);
+    assert_null(signature.parameters);
+}
+
+static void parameters_are_as_the_source_writes_them(void **state)
+{
+    (void)state;
+    assert_signature("extern \"C\" __global__ void k(const float *__restrict__ in, int n) {}",
+                     "const float *__restrict__ in, int n");
+    assert_signature(
+        "extern \"C\" {\n__global__ void __launch_bounds__(N, (1))\n  k(float * /* x */ in)"
+        " { k(1); } }",
+        "float * in");
+    assert_signature("__global__ void k(); void k(int);", "");
+    assert_signature("__global__ void k(void);", "");
+    assert_signature("__global__ void k(pair<int, 2> a, float b[4]);",
+                     "pair<int, 2> a, float b[4]");
+    assert_signature(
+        "__global__ void k(pair<int, vec<int>> p, vec<vec<vec<int>>> q, int n = 8 >> 1);",
+        "pair<int, vec<int>> p, vec<vec<vec<int>>> q, int n = 8 >> 1");
+    assert_signature("__global__ void k(vec<(N >> 1)> p, int n);", "vec<(N >> 1)> p, int n");
+    assert_signature("__global__ void k(int n);\n#define X k(\n__global__ void k(int n) {}",
+                     "int n");
+}
+
+static void what_cannot_be_told_is_unknown(void **state)
+{
+    (void)state;
+    assert_unknown("");
+    assert_unknown("void k(int n);");
+    assert_unknown("__global__ void other(int n);");
+    assert_unknown("#define K __global__ void k(int n)\nK {}");
+    assert_unknown("__global__ void k(int n);\n__global__ void k(float n);");
+    assert_unknown("__global__ void k(int n\n#if X\n, int m\n#endif\n);");
+    assert_unknown("__global__ void k(int n");
+    assert_unknown("__global__ void k(");
+}
+
+static void assert_parameter(const char *parameter, bool pointer, int type)
+{
+    char source[128];
+    struct source_signature signature;
+    (void)snprintf(source, sizeof source, "__global__ void k(%s) {}", parameter);
+    assert_true(source_signature_read(source, "k", &signature));
+    assert_int_equal(signature.count, 1);
+    assert_int_equal(signature.parameters[0].pointer, pointer);
+    assert_int_equal(signature.parameters[0].known, type >= 0);
+    if (type >= 0)
+        assert_int_equal(signature.parameters[0].type, type);
+    source_signature_release(&signature);
+}
+
+static void basic_types_are_known(void **state)
+{
+    (void)state;
+    assert_parameter("int n", false, ELEMENT_INT32);
+    assert_parameter("unsigned n", false, ELEMENT_UINT32);
+    assert_parameter("const unsigned long long int n", false, ELEMENT_UINT64);
+    assert_parameter("long", false, ELEMENT_INT64);
+    assert_parameter("short int s", false, ELEMENT_INT16);
+    assert_parameter("unsigned char c", false, ELEMENT_UINT8);
+    assert_parameter("bool b", false, ELEMENT_UINT8);
+    assert_parameter("std::size_t n", false, ELEMENT_UINT64);
+    assert_parameter("double const *const x", true, ELEMENT_DOUBLE);
+    assert_parameter("const __half *__restrict__ x", true, ELEMENT_HALF);
+    assert_parameter("float x[]", true, ELEMENT_FLOAT);
+}
+
+static void other_types_are_not(void **state)
+{
+    (void)state;
+    assert_parameter("u64 n", false, -1);
+    assert_parameter("T *x", true, -1);
+    assert_parameter("void *x", true, -1);
+    assert_parameter("float4 *x", true, -1);
+    assert_parameter("float **x", true, -1);
+    assert_parameter("float *RESTRICT x", true, -1);
+    assert_parameter("long double x", false, -1);
+    assert_parameter("struct point p", false, -1);
+}
+
+/* What `parameter` is in an instance of template <DECLARED> k; -1: not known. */
+static int type_in(const char *declared, const char *parameter, const char *symbol)
+{
+    char source[256];
+    struct source_signature signature;
+    (void)snprintf(source, sizeof source,
+                   "template <class U> struct other {};\ntemplate <%s>\n__global__ void k(%s) {}",
+                   declared, parameter);
+    assert_true(source_signature_read(source, "k", &signature));
+    assert_false(signature.parameters[0].known);
+    struct source_parameter instance = source_parameter_in(&signature.parameters[0], symbol);
+    int type = instance.known ? (int)instance.type : -1;
+    source_signature_release(&signature);
+    return type;
+}
+
+/* The names are NVRTC's. */
+static void a_mangled_name_tells_the_types_of_a_template(void **state)
+{
+    (void)state;
+    static const char half[] = "_Z5scaleI6__halfLi4EEvPKT_PS1_yS1_PKS3_";
+    assert_int_equal(type_in("typename T, int N", "const T *in", half), ELEMENT_HALF);
+    assert_int_equal(type_in("typename T, int N", "T f", half), ELEMENT_HALF);
+    assert_int_equal(type_in("typename T, int N", "const T *const *p", half), -1);
+    assert_int_equal(type_in("typename T, int N", "vec<T> p", half), -1);
+    assert_int_equal(type_in("typename T, int N", "U *p", half), -1);
+    assert_int_equal(type_in("typename T, int N", "N *p", half), -1);
+    assert_int_equal(type_in("int N = (8 >> 1), class A = vec<vec<int>>, class B = int", "B *p",
+                             "_ZN2ns1kILin4EfhEEvPT1_"),
+                     ELEMENT_UINT8);
+    assert_int_equal(type_in("class A, class B", "B *p", "_ZN2ns1kI6__halfS1_NS_1VELb0ELi3EEEvPT_"),
+                     ELEMENT_HALF);
+    assert_int_equal(
+        type_in("class A, class B, class C", "C *p", "_ZN2ns1kIfNS_1VENS_1WIiEELb1ELi3EEEvPT_"),
+        -1);
+    static const char *const cut[] = {
+        "",           "_Z",           "_Z5sc",       "_Z5scale",   "_Z5scaleI", "_Z5scaleI6__ha",
+        "_Z5scaleIS", "_Z5scaleIS9_", "_Z5scaleILi", "_Z5scaleIL", "k"};
+    for (size_t i = 0; i < sizeof cut / sizeof *cut; i++)
+        assert_int_equal(type_in("class T", "T *p", cut[i]), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -577,6 +798,13 @@ int main(void)
         IN_FOLDER(what_cannot_be_read_is_named),
         IN_FOLDER(a_whole_file_is_read_and_a_huge_one_refused),
         cmocka_unit_test(hash_is_xxh3_128_and_tells_texts_apart),
+        cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_lines_and_white_space),
+        cmocka_unit_test(parameters_are_as_the_source_writes_them),
+        cmocka_unit_test(what_cannot_be_told_is_unknown),
+        cmocka_unit_test(basic_types_are_known),
+        cmocka_unit_test(other_types_are_not),
+        cmocka_unit_test(a_mangled_name_tells_the_types_of_a_template),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
