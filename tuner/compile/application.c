@@ -188,9 +188,7 @@ static char *symbol_lines(const struct compilation *compilation)
         const struct compiled_kernel *kernel = &compilation->kernels[i];
         if (kernel->symbol == NULL)
             continue;
-        char *longer = alloc_format("%s\n%s %s", lines, kernel->symbol, kernel->entry);
-        free(lines);
-        lines = longer;
+        alloc_append(&lines, "\n%s %s", kernel->symbol, kernel->entry);
     }
     return lines;
 }

@@ -36,10 +36,8 @@ static char *given_text(const struct step *step)
     char *text = alloc_string("");
     for (size_t i = 0; i < step->argument_count; i++) {
         char *argument = argument_text(&step->launch->arguments[i]);
-        char *longer = alloc_format("%s%s%s", text, i > 0 ? ", " : "", argument);
+        alloc_append(&text, "%s%s", i > 0 ? ", " : "", argument);
         free(argument);
-        free(text);
-        text = longer;
     }
     return text;
 }
@@ -48,9 +46,7 @@ static char *sizes_text(const struct cubin_parameters *parameters)
 {
     char *text = alloc_string("");
     for (size_t i = 0; i < parameters->count && i < CUBIN_PARAMETERS; i++) {
-        char *longer = alloc_format("%s%s%u", text, i > 0 ? ", " : "of ", parameters->bytes[i]);
-        free(text);
-        text = longer;
+        alloc_append(&text, "%s%u", i > 0 ? ", " : "of ", parameters->bytes[i]);
     }
     char *sentence = alloc_format("%s bytes", text);
     free(text);

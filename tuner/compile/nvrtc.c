@@ -325,9 +325,7 @@ static char *whole_text(const struct program_options *options, const struct unit
         const char *name = compiler_option_value(options->options[i], COMPILER_OPTION_UNLAUNCHED);
         if (name == NULL)
             continue;
-        char *longer = alloc_format("%s#define " HIDE_FORMAT(" ") "\n", text, name, name, name);
-        free(text);
-        text = longer;
+        alloc_append(&text, "#define " HIDE_FORMAT(" ") "\n", name, name, name);
     }
     char *whole =
         text[0] != '\0' || (options->nvrtc->root[0] != '\0' && !hides_by_options(options, unit))
