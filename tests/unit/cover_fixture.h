@@ -28,7 +28,6 @@
     "measured.2 = n=65536: 1, 3000.5 ns, 1.25 %\n"                                                 \
     "measured.3 = n=1048576: 2, 9000.0 ns\n"
 
-#define COVER                                                                                      \
-    COVER_TOP COVER_RANGE COVER_CONFIGURATIONS_2 COVER_RULE COVER_LOSS COVER_MEASURED
+#define COVER COVER_TOP COVER_RANGE COVER_CONFIGURATIONS_2 COVER_RULE COVER_LOSS COVER_MEASURED
 
 #endif

@@ -94,8 +94,7 @@ static bool is_covered(const struct tuned_file *tuned, const struct tuned_entry 
     for (size_t i = 0; i < tuned->count && entry->cover == NULL; i++) {
         const struct tuned_entry *cover = &tuned->entries[i];
         if (cover->cover != NULL &&
-            (from == NULL ||
-             cover->cover->public.range_count < from->cover->public.range_count) &&
+            (from == NULL || cover->cover->public.range_count < from->cover->public.range_count) &&
             decides(cover, entry, &chosen))
             from = cover;
     }

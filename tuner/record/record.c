@@ -89,9 +89,11 @@ static int put_row(struct record *record, int64_t study_id, const struct result 
     struct query query = query_begin(record, STATEMENT_PUT_VARIANT);
     query_integer(&query, study_id);
     query_text(&query, parameters);
+    query_text(&query, result->gpu);
+    query_text(&query, finals ? NULL : samples);
+    query_text(&query, finals ? samples : NULL);
     put_outcome(&query, result);
     query_text(&query, phase);
-    query_text(&query, result->gpu);
     query_text(&query, result->gpu);
     put_summary(&query, &result->time);
     query_integer(&query, result->runs);
@@ -103,8 +105,6 @@ static int put_row(struct record *record, int64_t study_id, const struct result 
     query_text(&query, result->run_hash);
     put_if_any(&query, result->seen_s);
     query_integer(&query, 1); /* judged */
-    query_text(&query, finals ? NULL : samples);
-    query_text(&query, finals ? samples : NULL);
     int status = query_run(&query, NULL, error);
     free(samples);
     return status;
@@ -182,33 +182,35 @@ static void read_summary(sqlite3_stmt *row, int column, struct summary *time)
     time->count = (size_t)sqlite3_column_int64(row, column);
 }
 
+/* Reads a row of RESULT_COLUMNS. */
 static int read_variant(struct record *record, sqlite3_stmt *row, struct result *result,
                         struct error *error)
 {
     int64_t id = sqlite3_column_int64(row, 0);
     if (!bindings_from_text(&result->parameters, row_text(row, 1)))
         return record_damaged(record, "parameters", id, error);
-    int outcome = outcome_from_name(row_text(row, 2));
+    if (!read_samples(row_text(row, 2), result))
+        return record_damaged(record, "samples", id, error);
+    int outcome = outcome_from_name(row_text(row, 3));
     if (outcome < 0)
         return record_damaged(record, "outcome", id, error);
     result->outcome = (enum outcome)outcome;
-    result->reason = alloc_string(row_text(row, 3));
-    read_summary(row, 5, &result->time);
-    result->bytes = sqlite3_column_double(row, 11);
-    result->operations = sqlite3_column_double(row, 12);
-    result->finalist = sqlite3_column_int(row, 13) != 0;
-    result->tied = sqlite3_column_int(row, 14) != 0;
-    result->runs = sqlite3_column_int(row, 15);
-    read_figures(row, 16, &result->stats);
-    result->judged = sqlite3_column_int(row, 26) != 0;
-    result->limit_s = sqlite3_column_double(row, 27);
-    row_string(row, 28, result->run_hash, sizeof result->run_hash);
-    result->seen_s = sqlite3_column_double(row, 29);
-    row_string(row, 30, result->gpu, sizeof result->gpu);
-    result->limit_mb = sqlite3_column_int(row, 31);
-    result->decided_by = alloc_string(row_text(row, 33));
-    return read_samples(row_text(row, 32), result) ? 0
-                                                   : record_damaged(record, "samples", id, error);
+    result->reason = alloc_string(row_text(row, 4));
+    result->decided_by = alloc_string(row_text(row, 5));
+    result->limit_s = sqlite3_column_double(row, 6);
+    result->limit_mb = sqlite3_column_int(row, 7);
+    row_string(row, 9, result->gpu, sizeof result->gpu);
+    read_summary(row, 10, &result->time);
+    result->runs = sqlite3_column_int(row, 16);
+    result->bytes = sqlite3_column_double(row, 17);
+    result->operations = sqlite3_column_double(row, 18);
+    read_figures(row, 19, &result->stats);
+    result->finalist = sqlite3_column_int(row, 29) != 0;
+    result->tied = sqlite3_column_int(row, 30) != 0;
+    row_string(row, 31, result->run_hash, sizeof result->run_hash);
+    result->seen_s = sqlite3_column_double(row, 32);
+    result->judged = sqlite3_column_int(row, 33) != 0;
+    return 0;
 }
 
 /* --- studies --- */

@@ -13,14 +13,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What record.c writes, in its order. */
-#define VARIANT_COLUMNS                                                                            \
-    "study, parameters, outcome, reason, decided_by, limit_s, limit_mb, phase, gpu, "              \
-    "screening_gpu,"                                                                               \
-    " median_ns, low_ns, high_ns, minimum_ns, relative_iqr, samples, runs, bytes, operations,"     \
-    " registers, spill_bytes, stack_bytes, static_shared_bytes, dynamic_shared_bytes,"             \
-    " block_threads, grid_blocks, blocks_per_sm, occupancy, limiters, finalist, tied, run_hash,"   \
-    " seen_s, judged, screening_ns, finals_ns"
+/* What a variant's row has besides its study, its parameters and its samples, in the order in which record.c writes
+ * and reads it. */
+/* clang-format off */
+#define VARIANT_VALUES(X)                                                                          \
+    X(outcome) X(reason) X(decided_by) X(limit_s) X(limit_mb) X(phase) X(gpu)                      \
+    X(median_ns) X(low_ns) X(high_ns) X(minimum_ns) X(relative_iqr) X(samples)                     \
+    X(runs) X(bytes) X(operations)                                                                 \
+    X(registers) X(spill_bytes) X(stack_bytes) X(static_shared_bytes) X(dynamic_shared_bytes)      \
+    X(block_threads) X(grid_blocks) X(blocks_per_sm) X(occupancy) X(limiters)                      \
+    X(finalist) X(tied) X(run_hash) X(seen_s) X(judged)
+/* clang-format on */
+#define VALUE_NAME(name) ", " #name
+#define VALUE_PLACE(name) ", ?"
+#define VALUE_UPDATE(name) ", " #name " = excluded." #name
 
 /* What record.c reads, in its order. */
 #define STUDY_COLUMNS                                                                              \
@@ -29,11 +35,8 @@
     " empty_kernel_ns, complete, winner, dropped_samples, throttled_samples, sm_clock_mhz,"        \
     " other_processes, empty_batch_ns, tool, rejected_estimated, gpus, refusal, one_data_set"
 #define RESULT_COLUMNS                                                                             \
-    "id, parameters, outcome, reason, phase, median_ns, low_ns, high_ns, minimum_ns,"              \
-    " relative_iqr, samples, bytes, operations, finalist, tied, runs, registers, spill_bytes,"     \
-    " stack_bytes, static_shared_bytes, dynamic_shared_bytes, block_threads, grid_blocks,"         \
-    " blocks_per_sm, occupancy, limiters, judged, limit_s, run_hash, seen_s, gpu, limit_mb,"       \
-    " CASE phase WHEN 'finals' THEN finals_ns ELSE screening_ns END, decided_by"
+    "id, parameters, CASE phase WHEN 'finals' THEN finals_ns ELSE screening_ns "                   \
+    "END" VARIANT_VALUES(VALUE_NAME)
 
 /* Cards of one name may have different numbers of SMs. */
 #define SM_COUNT "'$.attributes.sm_count'"
@@ -83,27 +86,16 @@
                       " AND outcome IN (" FAILURES ")) ORDER BY kernel, gpu, arch, mode, id")      \
     X(FIND_VARIANT, "SELECT id FROM variant WHERE study = ? AND parameters = ?")                   \
     X(PUT_VARIANT,                                                                                 \
-      "INSERT INTO variant (" VARIANT_COLUMNS ")"                                                  \
-      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, " \
-      "?, ?, ?, ?, ?, ?, ?, ?, ?)"                                                                 \
-      " ON CONFLICT (study, parameters) DO UPDATE SET outcome = excluded.outcome,"                 \
-      " reason = excluded.reason, decided_by = excluded.decided_by, limit_s = excluded.limit_s, "  \
-      "limit_mb = excluded.limit_mb,"                                                              \
-      " phase = excluded.phase, gpu = excluded.gpu, screening_gpu = CASE excluded.phase"           \
-      " WHEN 'screening' THEN excluded.gpu ELSE screening_gpu END,"                                \
-      " median_ns = excluded.median_ns, low_ns = excluded.low_ns, high_ns = excluded.high_ns,"     \
-      " minimum_ns = excluded.minimum_ns, relative_iqr = excluded.relative_iqr,"                   \
-      " samples = excluded.samples, runs = excluded.runs, bytes = excluded.bytes,"                 \
-      " operations = excluded.operations, registers = excluded.registers,"                         \
-      " spill_bytes = excluded.spill_bytes, stack_bytes = excluded.stack_bytes,"                   \
-      " static_shared_bytes = excluded.static_shared_bytes,"                                       \
-      " dynamic_shared_bytes = excluded.dynamic_shared_bytes,"                                     \
-      " block_threads = excluded.block_threads, grid_blocks = excluded.grid_blocks,"               \
-      " blocks_per_sm = excluded.blocks_per_sm, occupancy = excluded.occupancy,"                   \
-      " limiters = excluded.limiters, finalist = excluded.finalist, tied = excluded.tied,"         \
-      " run_hash = excluded.run_hash, seen_s = excluded.seen_s, judged = excluded.judged,"         \
-      " screening_ns = CASE excluded.phase WHEN 'screening' THEN excluded.screening_ns"            \
-      " ELSE screening_ns END, finals_ns = excluded.finals_ns")                                    \
+      "INSERT INTO variant (study, parameters, screening_gpu, screening_ns,"                       \
+      " finals_ns" VARIANT_VALUES(VALUE_NAME) ") VALUES (?, ?, ?, ?, ?" VARIANT_VALUES(            \
+          VALUE_PLACE) ")"                                                                         \
+                       " ON CONFLICT (study, parameters) DO UPDATE SET screening_gpu = CASE "      \
+                       "excluded.phase"                                                            \
+                       " WHEN 'screening' THEN excluded.gpu ELSE screening_gpu END,"               \
+                       " screening_ns = CASE excluded.phase WHEN 'screening' THEN "                \
+                       "excluded.screening_ns"                                                     \
+                       " ELSE screening_ns END, finals_ns = excluded.finals_ns" VARIANT_VALUES(    \
+                           VALUE_UPDATE))                                                          \
     X(KEEP_FAILURE, "UPDATE variant SET decided_by = ?, judged = 1"                                \
                     " WHERE study = ? AND parameters = ? AND outcome IN (" FAILURES ")"            \
                     " AND NOT (ifnull(limit_s, 0) > 0 AND limit_s <= 1e-9)")                       \

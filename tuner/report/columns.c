@@ -34,45 +34,45 @@ static const char *mark_of(const struct study *study, const struct result *resul
     return result->tied ? "tied" : NULL;
 }
 
-bool column_value(enum column column, const struct study *study, const struct result *result,
-                  struct column_value *value)
+/* From COLUMN_registers to COLUMN_limiter. */
+static bool figure(enum column column, const struct kernel_stats *stats, struct column_value *value)
 {
-    const struct kernel_stats *stats = &result->stats;
+    switch (column) {
+    case COLUMN_registers:
+        return integer(value, true, stats->registers);
+    case COLUMN_spill_bytes:
+        return integer(value, true, stats->spill_bytes);
+    case COLUMN_stack_bytes:
+        return integer(value, true, stats->stack_bytes);
+    case COLUMN_static_shared_bytes:
+        return integer(value, true, stats->static_shared_bytes);
+    case COLUMN_dynamic_shared_bytes:
+        return integer(value, true, stats->dynamic_shared_bytes);
+    case COLUMN_shared_bytes:
+        return integer(value, true, stats->static_shared_bytes + stats->dynamic_shared_bytes);
+    case COLUMN_block_threads:
+        return integer(value, true, stats->block_threads);
+    case COLUMN_grid_blocks:
+        return integer(value, stats->grid_blocks > 0, stats->grid_blocks);
+    case COLUMN_blocks_per_sm:
+        return integer(value, true, stats->blocks_per_sm);
+    case COLUMN_occupancy:
+        return real(value, true, stats->occupancy);
+    case COLUMN_limiter:
+        return text(value, occupancy_limiter_text(stats->limiters, value->buffer));
+    default:
+        return false;
+    }
+}
+
+/* From COLUMN_median to COLUMN_ns_per_operation. */
+static bool measurement(enum column column, const struct result *result, struct column_value *value)
+{
     const struct summary *time = &result->time;
-    const struct gpu_conditions *seen = &study->conditions;
     const bool timed = time->count > 0;
     const bool several = time->count > 1; /* one sample has no interval */
     const double ns = time->median_ns;
     switch (column) {
-    case COLUMN_mark:
-        return text(value, mark_of(study, result));
-    case COLUMN_outcome:
-        return text(value, outcome_name(result->outcome));
-    case COLUMN_reason:
-        return text(value, result->reason);
-    case COLUMN_registers:
-        return integer(value, stats->known, stats->registers);
-    case COLUMN_spill_bytes:
-        return integer(value, stats->known, stats->spill_bytes);
-    case COLUMN_stack_bytes:
-        return integer(value, stats->known, stats->stack_bytes);
-    case COLUMN_static_shared_bytes:
-        return integer(value, stats->known, stats->static_shared_bytes);
-    case COLUMN_dynamic_shared_bytes:
-        return integer(value, stats->known, stats->dynamic_shared_bytes);
-    case COLUMN_shared_bytes:
-        return integer(value, stats->known,
-                       stats->static_shared_bytes + stats->dynamic_shared_bytes);
-    case COLUMN_block_threads:
-        return integer(value, stats->known, stats->block_threads);
-    case COLUMN_grid_blocks:
-        return integer(value, stats->known && stats->grid_blocks > 0, stats->grid_blocks);
-    case COLUMN_blocks_per_sm:
-        return integer(value, stats->known, stats->blocks_per_sm);
-    case COLUMN_occupancy:
-        return real(value, stats->known, stats->occupancy);
-    case COLUMN_limiter:
-        return text(value, occupancy_limiter_text(stats->limiters, value->buffer)) && stats->known;
     case COLUMN_median:
         return real(value, timed, ns);
     case COLUMN_low:
@@ -99,6 +99,26 @@ bool column_value(enum column column, const struct study *study, const struct re
         return real(value, result->operations > 0 && ns > 0, result->operations / ns);
     case COLUMN_ns_per_operation:
         return real(value, result->operations > 0 && ns > 0, ns / result->operations);
+    default:
+        return false;
+    }
+}
+
+bool column_value(enum column column, const struct study *study, const struct result *result,
+                  struct column_value *value)
+{
+    const struct gpu_conditions *seen = &study->conditions;
+    if (column >= COLUMN_registers && column <= COLUMN_limiter)
+        return result->stats.known && figure(column, &result->stats, value);
+    if (column >= COLUMN_median && column <= COLUMN_ns_per_operation)
+        return measurement(column, result, value);
+    switch (column) {
+    case COLUMN_mark:
+        return text(value, mark_of(study, result));
+    case COLUMN_outcome:
+        return text(value, outcome_name(result->outcome));
+    case COLUMN_reason:
+        return text(value, result->reason);
     case COLUMN_finalist:
         return integer(value, true, result->finalist);
     case COLUMN_tied:
@@ -106,7 +126,7 @@ bool column_value(enum column column, const struct study *study, const struct re
     case COLUMN_winner:
         return integer(value, true, study->has_winner && result == &study->results[study->winner]);
     case COLUMN_empty:
-        return real(value, timed && study->environment.tool[0] == '\0',
+        return real(value, result->time.count > 0 && study->environment.tool[0] == '\0',
                     study_empty_ns(study, result));
     case COLUMN_sm_clock:
         return real(value, seen->known, seen->sm_clock_mhz);
@@ -122,16 +142,15 @@ bool column_value(enum column column, const struct study *study, const struct re
         return text(value, study->environment.tool);
     case COLUMN_seen:
         return real(value, result->seen_s > 0, result->seen_s);
-    case COLUMN_COUNT:
-        break;
+    default:
+        return false;
     }
-    return false;
 }
 
 const char *column_text(enum column column, const struct study *study, const struct result *result,
                         char buffer[COLUMN_TEXT_BYTES])
 {
-    struct column_value value;
+    struct column_value value = {0};
     char low[REPORT_NUMBER_BYTES];
     char high[REPORT_NUMBER_BYTES];
     if (!column_value(column, study, result, &value))

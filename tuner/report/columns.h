@@ -3,7 +3,8 @@
  * values are. All four formats are made of this table. CSV and JSON have every column that has a name there, in
  * this order; tables and pages choose theirs.
  *
- * To add one: a line here, and its value in column_value().
+ * To add one: a line here, among its kind (the kernel's figures and what was measured stand together), and its value
+ * in columns.c.
  */
 #ifndef AUTOTUNE_COLUMNS_H
 #define AUTOTUNE_COLUMNS_H

@@ -43,7 +43,7 @@ static void print_values(FILE *stream, const struct bindings *names, const struc
 static void print_value(FILE *stream, const struct study *study, const struct result *result,
                         enum column column)
 {
-    struct column_value value;
+    struct column_value value = {0};
     if (!column_value(column, study, result, &value))
         return;
     switch (column_rules[column].kind) {

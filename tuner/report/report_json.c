@@ -35,7 +35,7 @@ static json_t *limiters_json(unsigned limiters)
 static json_t *value_json(enum column column, const struct study *study,
                           const struct result *result)
 {
-    struct column_value value;
+    struct column_value value = {0};
     if (!column_value(column, study, result, &value))
         return json_null();
     switch (column_rules[column].kind) {
