@@ -121,10 +121,7 @@ char *problem_range_constraint(const struct problem_range *range)
         const char *own = expression_text(kernel->constraints[i]);
         if (!is_of_problem(&kernel->template, kernel->constraints[i]))
             continue;
-        char *longer =
-            text != NULL ? alloc_format("%s and (%s)", text, own) : alloc_format("(%s)", own);
-        free(text);
-        text = longer;
+        alloc_append(&text, "%s(%s)", text != NULL ? " and " : "", own);
     }
     return text;
 }

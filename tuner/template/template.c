@@ -424,15 +424,6 @@ static bool is_name(const char *name, const char *word, size_t length)
     return strncmp(name, word, length) == 0 && name[length] == '\0';
 }
 
-bool template_figure_is_named(const struct template_figure *figure, const char *text)
-{
-    size_t length;
-    for (text = next_word(text, &length); length > 0; text = next_word(text + length, &length))
-        if (is_name(figure->name, text, length))
-            return true;
-    return false;
-}
-
 char *template_figures_expand(const struct template *template, const char *text)
 {
     const char *taken = text; /* up to here */

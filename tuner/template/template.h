@@ -302,7 +302,6 @@ void template_names_reserved(struct names *names);
 /* `text` with the figures' expressions in place of their names; a new string, or NULL if it names
  * none. If it becomes longer than an expression may be, the rest is left out. */
 char *template_figures_expand(const struct template *template, const char *text);
-bool template_figure_is_named(const struct template_figure *figure, const char *text);
 
 /* Whether the constraint needs kernel statistics and so waits for the compiler. */
 bool constraint_needs_stats(const struct expression *constraint);
