@@ -175,7 +175,7 @@ static int read_line(struct channel *channel, struct error *error)
 static bool keep(struct channel *channel, json_t *message)
 {
     const char *hash = json_string_value(json_object_get(message, "keep"));
-    if (hash == NULL)
+    if (hash == NULL || !json_is_integer(json_object_get(message, "bytes")))
         return false;
     if (channel_find(channel, hash) == NULL) {
         struct channel_kept *kept = add(&channel->kept, &channel->kept_count, hash);

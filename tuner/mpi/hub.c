@@ -3,17 +3,332 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/json_text.h"
+#include "base/path.h"
 #include "base/worker.h"
+#include "mpi/bytes.h"
 #include "mpi/coordinator.h"
-#include "mpi/file_source.h"
 #include "mpi/greeting.h"
-#include "mpi/hub_workers.h"
 #include "mpi/pace.h"
+#include "mpi/peers.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* --- files for agents --- */
+
+/* The files that an agent has asked for, sent one after the other, piece by piece: PACKET_FILE, any
+ * number of PACKET_FILE_BYTES, PACKET_FILE_END. */
+enum { PIECE_BYTES = 256 * 1024, LINKS_MOST = 40 };
+
+struct file_source {
+    struct file_source *next;
+    char *path;
+    int file; /* -1: not begun */
+};
+
+static void file_source_add(struct file_source **files, const char *path, size_t length)
+{
+    struct file_source *new = alloc_zeroed(1, sizeof *new);
+    new->path = alloc_string_n(path, length);
+    new->file = -1;
+    while (*files != NULL)
+        files = &(*files)->next;
+    *files = new;
+}
+
+static void remove_first(struct file_source **files)
+{
+    struct file_source *first = *files;
+    *files = first->next;
+    if (first->file >= 0)
+        (void)close(first->file);
+    free(first->path);
+    free(first);
+}
+
+static void file_source_free(struct file_source **files)
+{
+    while (*files != NULL)
+        remove_first(files);
+}
+
+/* The target of the first symbolic link on the way to `path`, and the part of the path that is the
+ * link; NULL if there is none. */
+static char *find_link(const char *path, size_t *length)
+{
+    char target[PATH_MAX];
+    for (const char *end = path; *end != '\0';) {
+        end += strspn(end, "/");
+        end += strcspn(end, "/");
+        char *part = alloc_string_n(path, (size_t)(end - path));
+        ssize_t count = readlink(part, target, sizeof target);
+        free(part);
+        *length = (size_t)(end - path);
+        if (count > 0)
+            return alloc_string_n(target, (size_t)count);
+    }
+    return NULL;
+}
+
+/* Follows all links; returns the path behind them, a new string. */
+static char *follow_links(const char *path, json_t *links)
+{
+    char *at = alloc_string(path);
+    char *target;
+    size_t length;
+    for (int i = 0; i < LINKS_MOST && (target = find_link(at, &length)) != NULL; i++) {
+        char *link = alloc_string_n(at, length);
+        char *behind = path_beside(link, target);
+        char *next = alloc_format("%s%s", behind, at + length);
+        json_array_append_new(links, json_pack("[s, s]", link, target));
+        free(behind);
+        free(target);
+        free(link);
+        free(at);
+        at = next;
+    }
+    return at;
+}
+
+static void finish(struct file_source **files, struct peers *peers, int rank, bool good)
+{
+    peers_send_object(peers, rank, PACKET_FILE_END, 0,
+                      json_pack("{s:s, s:b}", "asked", (*files)->path, "good", (int)good));
+    remove_first(files);
+}
+
+/* The symbolic links in a folder: what they lead to is asked for by its own name. */
+static void add_links(const char *folder, json_t *links)
+{
+    char target[PATH_MAX];
+    DIR *entries = opendir(folder);
+    for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
+        char *path = alloc_format("%s%s", folder, entry->d_name);
+        ssize_t count = readlink(path, target, sizeof target);
+        if (count > 0)
+            json_array_append_new(links, json_pack("[s, s%]", path, target, (size_t)count));
+        free(path);
+    }
+    if (entries != NULL)
+        (void)closedir(entries);
+}
+
+static void begin(struct file_source **files, struct peers *peers, int rank)
+{
+    struct stat information;
+    json_t *links = json_array();
+    char *path = follow_links((*files)->path, links);
+    bool folder = path[strlen(path) - 1] == '/';
+    if (folder)
+        add_links(path, links);
+    peers_send_object(
+        peers, rank, PACKET_FILE, 0,
+        json_pack("{s:s, s:o, s:b}", "path", path, "links", links, "folder", (int)folder));
+    if (folder) {
+        finish(files, peers, rank, true);
+        free(path);
+        return;
+    }
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool good = file >= 0 && fstat(file, &information) == 0 && S_ISREG(information.st_mode);
+    free(path);
+    (*files)->file = file;
+    if (!good)
+        finish(files, peers, rank, false);
+}
+
+static void file_source_send(struct file_source **files, struct peers *peers, int rank)
+{
+    if ((*files)->file < 0) {
+        begin(files, peers, rank);
+        return;
+    }
+    char *bytes = alloc_resize(NULL, PIECE_BYTES, 1);
+    ssize_t count = read((*files)->file, bytes, PIECE_BYTES);
+    if (count > 0)
+        peers_send(peers, rank, PACKET_FILE_BYTES, 0, bytes, (size_t)count);
+    else
+        finish(files, peers, rank, count == 0);
+    free(bytes);
+}
+
+/* --- sockets between the coordinator and its workers on other machines --- */
+
+enum { HUB_UNSENT_BYTES = 1 << 20 }; /* to a node; what comes from the coordinator then waits */
+
+struct hub_worker {
+    uint32_t id;
+    int rank;
+    int socket;            /* the coordinator's channel; -1: closed */
+    struct bytes requests; /* from the coordinator, as far as they are not complete */
+    struct bytes unsent;   /* to the coordinator */
+    bool ended;
+    bool ready; /* as poll() says: something can be read, or written again */
+};
+
+/* In the order of their ids. Zeroed: none. */
+struct hub_workers {
+    struct hub_worker **list;
+    size_t count;
+    json_t *
+        kept; /* "RANK HASH" of what a node has been sent to keep; an object, as a set; NULL: nothing */
+};
+
+enum { READ_BYTES = 64 * 1024 };
+
+static struct hub_worker *hub_workers_add(struct hub_workers *workers, uint32_t id, int rank,
+                                          int socket)
+{
+    struct hub_worker *worker = alloc_zeroed(1, sizeof *worker);
+    *worker = (struct hub_worker){.id = id, .rank = rank, .socket = socket, .ready = true};
+    *ARRAY_APPEND(workers->list, workers->count) = worker;
+    return worker;
+}
+
+static struct hub_worker *hub_workers_find(const struct hub_workers *workers, uint32_t id)
+{
+    size_t low = 0; /* ids only grow */
+    size_t high = workers->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (workers->list[middle]->id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < workers->count && workers->list[low]->id == id ? workers->list[low] : NULL;
+}
+
+static void close_socket(struct hub_worker *worker)
+{
+    if (worker->socket >= 0)
+        (void)close(worker->socket);
+    worker->socket = -1;
+    bytes_release(&worker->unsent);
+    bytes_release(&worker->requests);
+}
+
+static bool write_replies(struct hub_worker *worker)
+{
+    struct bytes *unsent = &worker->unsent;
+    if (unsent->used == 0)
+        return false;
+    ssize_t sent = send(worker->socket, unsent->data, unsent->used, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent > 0)
+        bytes_drop(unsent, (size_t)sent);
+    else if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+        unsent->used = 0; /* nobody reads it */
+    return sent > 0;
+}
+
+/* Whether the node keeps that already; from now on, it does. */
+static bool keeps(struct hub_workers *workers, int rank, const char *hash)
+{
+    char *name = alloc_format("%d %s", rank, hash);
+    if (workers->kept == NULL)
+        workers->kept = json_object();
+    bool known = json_object_get(workers->kept, name) != NULL;
+    json_object_set_new(workers->kept, name, json_true());
+    free(name);
+    return known;
+}
+
+/* Sends the requests that are complete. What workers of a node are to keep goes there once, for all of them;
+ * each of them is then sent its name alone, {"keep":HASH}. */
+static void send_requests(struct hub_workers *workers, struct peers *peers,
+                          struct hub_worker *worker)
+{
+    json_t *message;
+    size_t line;
+    size_t whole;
+    while (bytes_message(&worker->requests, &message, &line, &whole)) {
+        const char *hash = json_string_value(json_object_get(message, "keep"));
+        if (hash != NULL) {
+            char *text = alloc_format("{\"keep\":\"%s\"}\n", hash);
+            if (!keeps(workers, worker->rank, hash))
+                peers_send(peers, worker->rank, PACKET_KEEP, 0, worker->requests.data, whole);
+            peers_send(peers, worker->rank, PACKET_DATA, worker->id, text, strlen(text));
+            free(text);
+        } else {
+            peers_send(peers, worker->rank, PACKET_DATA, worker->id, worker->requests.data, whole);
+        }
+        json_decref(message);
+        bytes_drop(&worker->requests, whole);
+    }
+}
+
+/* What the coordinator has for the worker. Reads no further while its node has enough to receive. */
+static bool read_requests(struct hub_workers *workers, struct peers *peers,
+                          struct hub_worker *worker)
+{
+    if (worker->socket < 0 || worker->ended || peers_unsent(peers, worker->rank) > HUB_UNSENT_BYTES)
+        return false;
+    char *room = bytes_room(&worker->requests, READ_BYTES);
+    ssize_t count = recv(worker->socket, room, READ_BYTES, MSG_DONTWAIT);
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        return false;
+    if (count > 0) {
+        worker->requests.used += (size_t)count;
+        send_requests(workers, peers, worker);
+    } else {
+        peers_send(peers, worker->rank, PACKET_CLOSE, worker->id, NULL, 0);
+        close_socket(worker);
+    }
+    return true;
+}
+
+static bool hub_workers_serve(struct hub_workers *workers, struct peers *peers)
+{
+    bool any = false;
+    size_t kept = 0;
+    for (size_t i = 0; i < workers->count; i++) {
+        struct hub_worker *worker = workers->list[i];
+        if (worker->socket >= 0)
+            any = write_replies(worker) || any;
+        if (worker->ready)
+            any = read_requests(workers, peers, worker) || any;
+        if (worker->ended && worker->unsent.used == 0) {
+            close_socket(worker);
+            free(worker);
+        } else {
+            workers->list[kept++] = worker;
+        }
+    }
+    workers->count = kept;
+    return any;
+}
+
+static void hub_workers_release(struct hub_workers *workers)
+{
+    for (size_t i = 0; i < workers->count; i++) {
+        close_socket(workers->list[i]);
+        free(workers->list[i]);
+    }
+    free(workers->list);
+    json_decref(workers->kept);
+}
+
+static struct pollfd hub_worker_events(const struct hub_worker *worker, const struct peers *peers)
+{
+    bool full = peers_unsent(peers, worker->rank) > HUB_UNSENT_BYTES;
+    return (struct pollfd){.fd = worker->socket,
+                           .events = (short)((full || worker->ended ? 0 : POLLIN) |
+                                             (worker->unsent.used > 0 ? POLLOUT : 0))};
+}
+
+/* --- the hub --- */
 
 enum {
     BEAT_NS = 1000000000,

@@ -125,3 +125,87 @@ size_t mirror_strip(const struct mirror *mirror, char *text, size_t length)
     }
     return length;
 }
+
+/* --- requests --- */
+
+static const char *text_of(const json_t *request, const char *member)
+{
+    return json_string_value(json_object_get(request, member));
+}
+
+static bool does(const json_t *request, const char *command)
+{
+    const char *own = text_of(request, "do");
+    return own != NULL && strcmp(own, command) == 0;
+}
+
+bool request_names_files(const json_t *request)
+{
+    return does(request, "open");
+}
+
+static void add(const struct mirror *mirror, json_t *files, const char *path)
+{
+    if (path == NULL)
+        return;
+    char *absolute = mirror_absolute(mirror, path);
+    json_array_append_new(files, json_string(absolute));
+    free(absolute);
+}
+
+json_t *request_files(const struct mirror *mirror, const json_t *request)
+{
+    json_t *files = json_array();
+    size_t index;
+    json_t *item;
+    json_array_foreach(json_object_get(request, "files"), index, item)
+    {
+        add(mirror, files, json_string_value(item));
+    }
+    return files;
+}
+
+void request_move(const struct mirror *mirror, json_t *request)
+{
+    const char *path = text_of(request, "template");
+    if (path != NULL && path[0] == '/') {
+        char *here = mirror_path(mirror, path);
+        json_object_set_new(request, "template", json_string(here));
+        free(here);
+    }
+    json_object_del(request, "files");
+}
+
+/* --- files that come in packets --- */
+
+void file_arrival_begin(struct file_arrival *arrival, const char *path)
+{
+    file_arrival_abandon(arrival);
+    arrival->error = (struct error){0};
+    arrival->open = write_file_begin(&arrival->file, path, &arrival->error) == 0;
+}
+
+void file_arrival_add(struct file_arrival *arrival, const void *bytes, size_t count)
+{
+    if (arrival->open && count > 0)
+        (void)fwrite(bytes, 1, count, arrival->file.stream); /* the commit says if it failed */
+}
+
+int file_arrival_end(struct file_arrival *arrival, bool good, struct error *error)
+{
+    if (!good)
+        file_arrival_abandon(arrival);
+    if (arrival->open)
+        (void)write_file_commit(&arrival->file, WRITE_FILE_CACHED, &arrival->error);
+    arrival->open = false;
+    *error = arrival->error;
+    arrival->error = (struct error){0};
+    return error->code;
+}
+
+void file_arrival_abandon(struct file_arrival *arrival)
+{
+    if (arrival->open)
+        write_file_abandon(&arrival->file);
+    arrival->open = false;
+}

@@ -33,6 +33,7 @@ enum packet_kind {
     PACKET_BEAT,
     PACKET_START,
     PACKET_DATA,
+    PACKET_KEEP,
     PACKET_CLOSE,
     PACKET_KILL,
     PACKET_ENDED,

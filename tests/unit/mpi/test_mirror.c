@@ -1,4 +1,4 @@
-#include "mpi/request.h"
+#include "mpi/mirror.h"
 
 #include "base/alloc.h"
 #include "base/write_file.h"
