@@ -3,13 +3,16 @@
 shared_cubins=yes
 load helper
 
-# large_sweep KIND PADS: a sweep of `odd` with PADS * PADS variants by two parameters: compiled, or launch parameters that
-# change nothing
+# large_sweep KIND PADS: a sweep of `odd` with PADS * PADS variants by two parameters: compiled; refused, with 30 KB of
+# messages each; or launch parameters that change nothing
 large_sweep() {
     local parameters='pad = 1\npud = 1'
-    if [ "$1" = compiled ]; then
+    if [ "$1" != launch ]; then
         sed "s/^\[parameters\]/&\n$parameters/" "$sweeps/templates/scale.ini" | template odd
         sed -i '1i #if defined PAD && defined PUD && PAD + PUD < 0\n#error\n#endif' odd.cu
+        if [ "$1" = refused ]; then
+            { echo '#if PAD * PUD > 1'; for i in $(seq 40); do echo "int x$i = a$(printf '%0400d' "$i");"; done; echo '#endif'; } >>odd.cu
+        fi
     else
         sed "s/^\[problem\]/[launch_parameters]\n$parameters\n&/" "$sweeps/templates/scale.ini" | template odd
     fi
@@ -60,4 +63,19 @@ below() {
     echo "$last kB"
     [ "$last" -lt 30000 ]
     has out "1 measured, 9999 duplicate"
+}
+
+@test "1,000 variants that are refused with long messages: less than 1 kB for each" {
+    ! grep -qE '__(asan|tsan)_init' "$AUTOTUNE" || skip "sanitizers need more memory"
+    large_sweep refused 32
+    "$AUTOTUNE" --config sweep.ini --quiet >out 2>err </dev/null &
+    run=$!
+    while kb=$(peak_kb 2>/dev/null) && [ -n "$kb" ]; do
+        last=$kb
+        sleep 0.02
+    done
+    wait "$run" || true
+    echo "$last kB"
+    [ "$last" -lt 30000 ]
+    has out "1023 compile_error"
 }

@@ -9,7 +9,7 @@
 #include "template/space.h"
 #include "template/template.h"
 #include "template/variant.h"
-#include "tune/gpu_list.h"
+#include "tune/fleet.h"
 #include "tune/kernel_stats.h"
 
 #include <inttypes.h>

@@ -8,7 +8,7 @@
 #include "compile/cubin_cache.h"
 #include "cover/entry.h"
 #include "cover/measure.h"
-#include "tune/storage.h"
+#include "tune/run.h"
 
 #include <math.h>
 #include <stdlib.h>

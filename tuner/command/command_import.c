@@ -8,7 +8,7 @@
 #include "record/gpu.h"
 #include "record/record.h"
 #include "template/space.h"
-#include "tune/storage.h"
+#include "tune/run.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 #include "compile/cubin_cache.h"
 #include "gpu/device_worker.h"
 #include "record/gpu.h"
-#include "tune/gpu_list.h"
-#include "tune/lock_worker.h"
+#include "tune/device_lock.h"
+#include "tune/fleet.h"
 
 #include <inttypes.h>
 #include <stdint.h>

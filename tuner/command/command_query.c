@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/suggestion.h"
 #include "template/template_load.h"
-#include "tune/gpu_list.h"
+#include "tune/fleet.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -93,7 +93,7 @@ static void print_differences(const struct single_run *run)
         return;
     printf("\n  %-24s %-24s %s\n", "element", "got", "expected");
     for (size_t i = 0; i < run->difference_count; i++) {
-        const struct gpu_difference *difference = &run->differences[i];
+        const struct device_difference *difference = &run->differences[i];
         char element[96];
         (void)snprintf(element, sizeof element, "%s[%" PRIu64 "]", difference->buffer,
                        difference->index);

@@ -14,7 +14,7 @@
 #include "cover/nominees.h"
 #include "cover/problem_range.h"
 #include "cover/selection.h"
-#include "tune/run_state.h"
+#include "tune/run.h"
 
 #include <stddef.h>
 #include <stdint.h>

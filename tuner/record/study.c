@@ -288,11 +288,9 @@ json_t *study_gpus_to_json(const struct study_gpu *gpus, size_t count)
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++) {
         const struct study_gpu *gpu = &gpus[i];
-        json_t *object =
-            json_pack("{s:s, s:I, s:I, s:f, s:f, s:f, s:f}", "uuid", gpu->uuid, "compared",
-                      (json_int_t)gpu->compared, "failed", (json_int_t)gpu->failed, "ratio",
-                      gpu->ratio, "spread", gpu->spread, "winner_ratio", gpu->winner_ratio,
-                      "winner_loss", gpu->winner_loss);
+        json_t *object = json_pack("{s:s, s:I, s:I, s:f, s:f}", "uuid", gpu->uuid, "compared",
+                                   (json_int_t)gpu->compared, "failed", (json_int_t)gpu->failed,
+                                   "ratio", gpu->ratio, "spread", gpu->spread);
         (void)json_array_append_new(array, object);
     }
     return array;
@@ -310,9 +308,8 @@ struct study_gpu *study_gpus_from_json(const json_t *json, size_t *count)
         const char *uuid;
         json_int_t compared;
         json_int_t failed;
-        if (json_unpack(object, "{s:s, s:I, s:I, s:F, s:F, s:F, s:F}", "uuid", &uuid, "compared",
-                        &compared, "failed", &failed, "ratio", &gpu.ratio, "spread", &gpu.spread,
-                        "winner_ratio", &gpu.winner_ratio, "winner_loss", &gpu.winner_loss) != 0)
+        if (json_unpack(object, "{s:s, s:I, s:I, s:F, s:F}", "uuid", &uuid, "compared", &compared,
+                        "failed", &failed, "ratio", &gpu.ratio, "spread", &gpu.spread) != 0)
             continue;
         (void)snprintf(gpu.uuid, sizeof gpu.uuid, "%s", uuid);
         gpu.compared = (size_t)compared;
@@ -328,34 +325,6 @@ size_t study_gpus_find(const struct study_gpu *gpus, size_t count, const char *u
     while (i < count && strcmp(gpus[i].uuid, uuid) != 0)
         i++;
     return i;
-}
-
-static int compare_uuids(const void *left, const void *right)
-{
-    const struct study_gpu *a = left;
-    const struct study_gpu *b = right;
-    return strcmp(a->uuid, b->uuid);
-}
-
-struct study_gpu *study_gpus_sort(const struct study_gpu *gpus, size_t count)
-{
-    struct study_gpu *sorted = alloc_zeroed(count, sizeof *sorted);
-    if (count > 0) {
-        memcpy(sorted, gpus, count * sizeof *sorted);
-        qsort(sorted, count, sizeof *sorted, compare_uuids);
-    }
-    return sorted;
-}
-
-static int compare_with_uuid(const void *uuid, const void *gpu)
-{
-    return strcmp(uuid, ((const struct study_gpu *)gpu)->uuid);
-}
-
-const struct study_gpu *study_gpus_search(const struct study_gpu *sorted, size_t count,
-                                          const char *uuid)
-{
-    return bsearch(uuid, sorted, count, sizeof *sorted, compare_with_uuid);
 }
 
 void study_gpu_compare(struct study_gpu *gpu, const double *ratios, size_t count)

@@ -207,18 +207,6 @@ static void print_ratio(FILE *stream, double ratio)
                 ratio > 1 ? "slower" : "faster");
 }
 
-static void print_check(FILE *stream, const struct study_gpu *gpu)
-{
-    char buffer[REPORT_NUMBER_BYTES];
-    fputs("; finals checked there: the winner is ", stream);
-    print_ratio(stream, gpu->winner_ratio);
-    if (gpu->winner_loss * 100 < 0.05)
-        fputs(", and is the fastest finalist", stream);
-    else
-        fprintf(stream, ", and %s %% behind the fastest finalist",
-                report_fixed(gpu->winner_loss * 100, 1, buffer));
-}
-
 void report_gpu(FILE *stream, const struct study_gpu *gpu)
 {
     char buffer[REPORT_NUMBER_BYTES];
@@ -232,8 +220,6 @@ void report_gpu(FILE *stream, const struct study_gpu *gpu)
                     report_fixed(gpu->spread * 100, 1, buffer));
         fputs(")", stream);
     }
-    if (gpu->winner_ratio > 0)
-        print_check(stream, gpu);
     if (gpu->failed > 0)
         fprintf(stream, "; %zu variant%s FAILED THERE that passed elsewhere", gpu->failed,
                 gpu->failed == 1 ? "" : "s");

@@ -3,18 +3,397 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/statistics.h"
-#include "base/task.h"
-#include "tune/finals_rounds.h"
-#include "tune/tuning.h"
+#include "tune/fleet.h"
+#include "tune/kernel_stats.h"
+#include "tune/race.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
-    LEAST_CHECKS = 4,   /* rounds of a check, however soon the finals are over */
+    FINAL_SAMPLES = 3,  /* samples a round, whose mean is the round's */
     FINAL_DATA_SET = 1, /* other random numbers than in the screening */
     PASSES = 8 /* of the verification on both, if workers are lost, and one for each finalist */
 };
+
+/* Finals under way on one GPU. */
+struct finals {
+    struct tuning *tuning;
+    struct tuning_job *job;
+    struct race_rules rules;      /* as the job's time allows */
+    struct fleet_gpu *gpu;        /* that they are held on */
+    unsigned data_set;            /* that the last word on correctness is spoken on */
+    size_t failed;                /* contenders that failed */
+    unsigned round;               /* the next one */
+    struct verdict verdict;       /* of the last look */
+    size_t leader;                /* by it; SIZE_MAX: there was none */
+    bool anew;                    /* what was measured does not hold */
+    size_t *indices;              /* of the finalists, into the study's results */
+    struct contender *contenders; /* samples_ns[i]: the mean of round i */
+    double **rounds_ns;           /* what the contenders' samples point to */
+    double **samples_ns;          /* raw */
+    size_t *sample_counts;
+    int *runs;             /* of which a sample is the mean: as in the screening, or 1 for all */
+    bool *loaded;          /* in the present worker */
+    unsigned losses;       /* of workers, when `loaded` was true */
+    bool *proven;          /* verified on both data sets by one worker */
+    bool *usual;           /* only the usual data can be made for it */
+    unsigned rounds_data;  /* the data set of the rounds: one that can be made for all */
+    unsigned *seen_losses; /* of workers, when it was verified on the first */
+    size_t count;
+    uint64_t random, random_checks; /* for the order of turns, and where results are checked */
+};
+
+/* --- the finalists --- */
+
+/* Times of batches and of single runs do not compare: if one that could win cannot be batched, for
+ * want of memory, the finals begin anew with single runs for all. */
+static void give_up_batches(struct finals *finals)
+{
+    for (size_t i = 0; i < finals->count; i++) {
+        const struct result *result = &finals->job->study.results[finals->indices[i]];
+        finals->runs[i] = 1;
+        finals->sample_counts[i] = 0;
+        finals->contenders[i].count = finals->contenders[i].reading_count = 0;
+        finals->contenders[i].out = result->outcome != OUTCOME_MEASURED;
+    }
+}
+
+/* Whether some are batched and others that could win are not. */
+static bool is_mixed(const struct finals *finals)
+{
+    bool batched = false;
+    bool single = false;
+    for (size_t i = 0; i < finals->count; i++) {
+        const struct result *result = &finals->job->study.results[finals->indices[i]];
+        batched = batched || finals->runs[i] > 1;
+        single = single || (finals->runs[i] == 1 && result->time.median_ns < TUNING_COMPARABLE_NS);
+    }
+    return batched && single;
+}
+
+/* The finalists, by finals->rules. */
+static void choose(struct finals *finals)
+{
+    const struct study *study = &finals->job->study;
+    size_t chosen_count;
+    size_t contender_count = 0;
+    size_t runs_count = 0;
+    bool *chosen = tuning_choose(finals->tuning, study, finals->rules.finalists, &chosen_count);
+    for (size_t i = 0; i < study->result_count; i++) {
+        if (!chosen[i])
+            continue;
+        *ARRAY_APPEND(finals->indices, finals->count) = i;
+        struct contender *contender = ARRAY_APPEND(finals->contenders, contender_count);
+        *contender = tuning_contender(&study->results[i], i);
+        contender->samples_ns = NULL;
+        contender->count = 0;
+        *ARRAY_APPEND(finals->runs, runs_count) = study->results[i].runs;
+    }
+    free(chosen);
+    finals->rounds_ns = alloc_zeroed(finals->count, sizeof *finals->rounds_ns);
+    finals->samples_ns = alloc_zeroed(finals->count, sizeof *finals->samples_ns);
+    finals->sample_counts = alloc_zeroed(finals->count, sizeof *finals->sample_counts);
+    finals->loaded = alloc_zeroed(finals->count, sizeof *finals->loaded);
+    finals->proven = alloc_zeroed(finals->count, sizeof *finals->proven);
+    finals->usual = alloc_zeroed(finals->count, sizeof *finals->usual);
+    finals->seen_losses = alloc_zeroed(finals->count, sizeof *finals->seen_losses);
+    if (is_mixed(finals))
+        give_up_batches(finals);
+}
+
+static void release(struct finals *finals)
+{
+    for (size_t i = 0; i < finals->count; i++) {
+        free(finals->rounds_ns[i]);
+        free(finals->samples_ns[i]);
+    }
+    free(finals->rounds_ns);
+    free(finals->samples_ns);
+    free(finals->sample_counts);
+    free(finals->contenders);
+    free(finals->runs);
+    free(finals->loaded);
+    free(finals->proven);
+    free(finals->usual);
+    free(finals->seen_losses);
+    free(finals->indices);
+}
+
+/*
+ * A finalist that fails now, after passing the screening, is out with that outcome. If it led, or nobody
+ * knows who leads, others may have been ruled out by its times, and the finals begin anew. So do they,
+ * carefully (gpu/trial.h), if another one may be to blame: then it is only out of these.
+ */
+static void disqualify(struct finals *finals, size_t contender,
+                       const struct device_client_answer *answer)
+{
+    finals->contenders[contender].out = true;
+    finals->failed++;
+    finals->anew = finals->anew || answer->doubtful || contender == finals->leader ||
+                   finals->leader == SIZE_MAX;
+    if (answer->doubtful)
+        finals->job->careful = true;
+    else
+        tuning_job_take_answer(finals->job, finals->indices[contender], answer);
+}
+
+/* How many are in. */
+static size_t count_in(const struct finals *finals)
+{
+    size_t in = 0;
+    for (size_t i = 0; i < finals->count; i++)
+        in += !finals->contenders[i].out;
+    return in;
+}
+
+/* Results from the record have no job yet. */
+static int ensure_job(struct finals *finals, size_t index, struct error *error)
+{
+    struct tuning_job *job = finals->job;
+    struct tuning *tuning = finals->tuning;
+    int status = 0;
+    if (job->compile_jobs[index] == NULL)
+        status = tuning_job_request(job, tuning->pool, index, error);
+    timings_stage(tuning->timings, TIMING_COMPILE);
+    return status != 0 ? status : compile_pool_wait(tuning->pool, job->compile_jobs[index], error);
+}
+
+/* A worker that is lost takes the variants with it that it had loaded. Returns whether one was lost
+ * since the last call. */
+static bool note_losses(struct finals *finals)
+{
+    unsigned losses = device_client_losses(finals->gpu->client);
+    bool lost = losses != finals->losses;
+    finals->losses = losses;
+    for (size_t i = 0; i < finals->count && lost; i++)
+        finals->loaded[i] = false;
+    return lost;
+}
+
+/* The driver's statistics replace the compiler's; what only the compiler knows stays. */
+static int load(struct finals *finals, size_t contender, struct error *error)
+{
+    struct tuning *tuning = finals->tuning;
+    size_t index = finals->indices[contender];
+    struct result *result = &finals->job->study.results[index];
+    struct device_client_answer answer;
+    int status = ensure_job(finals, index, error);
+    if (status != 0)
+        return status;
+    const struct kernel_stats_source source = tuning_job_stats_source(finals->job, index);
+    bool unreadable;
+    do {
+        timings_stage(tuning->timings, TIMING_LOAD);
+        status = device_client_load(finals->gpu->client, (int64_t)index,
+                                    finals->job->compile_jobs[index]->path, &result->parameters,
+                                    result, &answer, error);
+        unreadable = status == ERROR_RECORD && answer.unreadable;
+        if (unreadable)
+            status = tuning_job_recompile(finals->job, tuning->pool, index, error);
+    } while (unreadable && status == 0);
+    if (status != 0 || answer.again)
+        return status;
+    if (answer.outcome != OUTCOME_MEASURED) {
+        disqualify(finals, contender, &answer);
+        return 0;
+    }
+    kernel_stats_limit(&source, answer.entry, &result->stats);
+    finals->loaded[contender] = true;
+    return 0;
+}
+
+/* Loads those that are in and not loaded: all of them again if the worker is lost on the way. No
+ * request may be under way. */
+static int load_all(struct finals *finals, struct error *error)
+{
+    int status = 0;
+    (void)note_losses(finals);
+    for (size_t i = 0; i < finals->count && status == 0; i = note_losses(finals) ? 0 : i + 1)
+        if (!finals->contenders[i].out && !finals->loaded[i])
+            status = load(finals, i, error);
+    return status;
+}
+
+/* A sample that was taken again may come behind those of the next round. */
+static void store_samples(struct finals *finals, size_t contender, size_t round,
+                          const double *samples, size_t count)
+{
+    struct contender *who = &finals->contenders[contender];
+    double sum_ns = 0;
+    for (size_t i = 0; i < count; i++) {
+        *ARRAY_APPEND(finals->samples_ns[contender], finals->sample_counts[contender]) = samples[i];
+        sum_ns += samples[i];
+    }
+    while (who->count <= round)
+        *ARRAY_APPEND(finals->rounds_ns[contender], who->count) = 0;
+    finals->rounds_ns[contender][round] = sum_ns / (double)count;
+    who->samples_ns = finals->rounds_ns[contender];
+    who->readings_ns = finals->samples_ns[contender];
+    who->reading_count = finals->sample_counts[contender];
+}
+
+/* --- rounds --- */
+
+/* One measurement. */
+struct turn {
+    size_t contender;
+    size_t round; /* each in another copy of the code, and with the buffers in another place */
+};
+
+struct rounds {
+    struct turn *waiting; /* the next one last */
+    size_t waiting_count;
+    struct turn sent[DEVICE_TRIALS]; /* the oldest first */
+    size_t sent_count;
+    size_t next, end; /* rounds that have not begun */
+    size_t *checked;  /* of each contender, the round in which its results are checked */
+    bool anew;        /* one cannot be batched: the finals begin anew */
+};
+
+static void note_round(const struct finals *finals, size_t round)
+{
+    const struct tuning *tuning = finals->tuning;
+    char text[96];
+    (void)snprintf(text, sizeof text, "finals, round %zu of at most %u, %zu in", round + 1,
+                   finals->rules.maximum_rounds, count_in(finals));
+    progress_note(tuning->progress, finals->job->study.kernel, text);
+}
+
+/* Everyone who is in waits for a turn, in shuffled order. */
+static void begin_round(struct finals *finals, struct rounds *rounds)
+{
+    size_t *order = alloc_zeroed(finals->count, sizeof *order);
+    note_round(finals, rounds->next);
+    for (size_t i = 0; i < finals->count; i++)
+        order[i] = i;
+    statistics_shuffle(order, finals->count, &finals->random);
+    for (size_t i = 0; i < finals->count; i++)
+        *ARRAY_APPEND(rounds->waiting, rounds->waiting_count) =
+            (struct turn){order[i], rounds->next};
+    rounds->next++;
+    free(order);
+}
+
+/* Not always at the same place, since a variant may be wrong in every third run, say. */
+static size_t draw(struct finals *finals, size_t below)
+{
+    return (size_t)((statistics_random(&finals->random_checks) >> 8) % below);
+}
+
+static void send_next(struct finals *finals, struct rounds *rounds)
+{
+    const struct turn turn = rounds->waiting[--rounds->waiting_count];
+    bool checked = turn.round == rounds->checked[turn.contender];
+    const struct device_client_sampling sampling = {
+        .count = FINAL_SAMPLES,
+        .copy = turn.round,
+        .batched = finals->runs[turn.contender] > 1,
+        .check_after = checked ? 1 + draw(finals, FINAL_SAMPLES - 1) : 0,
+        .careful = finals->job->careful,
+        .data_set = finals->rounds_data};
+    if (finals->contenders[turn.contender].out)
+        return;
+    device_client_measure_send(finals->gpu->client, (int64_t)finals->indices[turn.contender],
+                               &sampling);
+    rounds->sent[rounds->sent_count++] = turn;
+}
+
+static int take_oldest(struct finals *finals, struct rounds *rounds, struct error *error)
+{
+    struct device_client_answer answer;
+    double *samples = NULL;
+    size_t count = 0;
+    int runs;
+    const struct turn turn = rounds->sent[0];
+    timings_stage(finals->tuning->timings, TIMING_FINALS);
+    int status =
+        device_client_measure_take(finals->gpu->client, &samples, &count, &runs, &answer, error);
+    rounds->sent_count--;
+    memmove(rounds->sent, rounds->sent + 1, rounds->sent_count * sizeof *rounds->sent);
+    if (status == 0 && answer.outcome != OUTCOME_MEASURED)
+        disqualify(finals, turn.contender, &answer);
+    else if (status == 0 && answer.again)
+        *ARRAY_APPEND(rounds->waiting, rounds->waiting_count) = turn;
+    else if (status == 0 && (runs > 1) != (finals->runs[turn.contender] > 1))
+        rounds->anew = true;
+    else if (status == 0)
+        store_samples(finals, turn.contender, turn.round, samples, count);
+    free(samples);
+    return status;
+}
+
+/* One step: send a request ahead, if it can be sent, else take the oldest answer. */
+static int rounds_step(struct finals *finals, struct rounds *rounds, struct error *error)
+{
+    bool ready = rounds->waiting_count > 0 && rounds->sent_count < DEVICE_TRIALS && !rounds->anew &&
+                 !finals->anew;
+    if (note_losses(finals)) { /* what was sent is forgotten */
+        while (rounds->sent_count > 0)
+            *ARRAY_APPEND(rounds->waiting, rounds->waiting_count) =
+                rounds->sent[--rounds->sent_count];
+        return 0;
+    }
+    if (!ready)
+        return take_oldest(finals, rounds, error);
+    int status = rounds->sent_count == 0 ? load_all(finals, error) : 0; /* may put some out */
+    if (status == 0)
+        send_next(finals, rounds);
+    return status;
+}
+
+/* Whether another round is to begin while the last answers of the one before are on their way. */
+static bool is_due(const struct finals *finals, const struct rounds *rounds, size_t first)
+{
+    return rounds->waiting_count == 0 && rounds->next < rounds->end && !rounds->anew &&
+           !finals->anew &&
+           (rounds->next == first || clock_ns() < allowance_end(&finals->tuning->allowance));
+}
+
+/*
+ * Measures everyone who is in once a round, from finals->round to before `end`, or until the job's time
+ * is over. Of each, the results of two consecutive samples are checked at a random place. A round begins
+ * while the last answers of the one before are on their way, so that the GPU does not wait in between.
+ * finals->round becomes 0 if the rounds begin anew, because one cannot be batched.
+ */
+static int run_some_rounds(struct finals *finals, unsigned end, struct error *error)
+{
+    const unsigned first = finals->round;
+    struct rounds rounds = {.next = first, .end = end};
+    int status = 0;
+    rounds.checked = alloc_zeroed(finals->count, sizeof *rounds.checked);
+    for (size_t i = 0; i < finals->count; i++)
+        rounds.checked[i] = first + draw(finals, end - first);
+    while (status == 0) {
+        if (is_due(finals, &rounds, first))
+            begin_round(finals, &rounds);
+        if ((rounds.waiting_count == 0 || rounds.anew || finals->anew) && rounds.sent_count == 0)
+            break;
+        status = rounds_step(finals, &rounds, error);
+    }
+    finals->round = rounds.anew ? 0 : (unsigned)rounds.next;
+    if (rounds.anew)
+        give_up_batches(finals);
+    free(rounds.checked);
+    free(rounds.waiting);
+    return status;
+}
+
+static int unload(struct finals *finals, struct error *error)
+{
+    int status = 0;
+    timings_stage(finals->tuning->timings, TIMING_LOAD);
+    for (size_t i = 0; i < finals->count && status == 0; i++) {
+        (void)note_losses(finals);
+        if (finals->loaded[i])
+            status = device_client_unload(finals->gpu->client, (int64_t)finals->indices[i], error);
+    }
+    return status;
+}
+
+/* --- verification --- */
 
 static bool has_both(const struct finals *finals)
 {
@@ -48,24 +427,24 @@ static void give_up_data(struct finals *finals, size_t contender, const char *re
 static int verify_one(struct finals *finals, size_t contender, bool last, bool *again,
                       struct error *error)
 {
-    struct gpu_client *client = finals->gpu->client;
-    const struct gpu_client_check check = {
+    struct device_client *client = finals->gpu->client;
+    const struct device_client_check check = {
         .unchecked_runs = last ? (int)finals->sample_counts[contender] : 0,
         .runs = last ? 4 : 2,
         .data_set = finals->usual[contender] ? 0 : finals->data_set,
         .careful = finals->job->careful};
-    struct gpu_client_answer answer;
+    struct device_client_answer answer;
     timings_stage(finals->tuning->timings, TIMING_VERIFY);
     int status =
-        gpu_client_verify(client, (int64_t)finals->indices[contender], &check, &answer, error);
+        device_client_verify(client, (int64_t)finals->indices[contender], &check, &answer, error);
     *again = status == 0 && answer.again;
     if (status != 0 || *again)
         return status;
-    unsigned losses = gpu_client_losses(client);
+    unsigned losses = device_client_losses(client);
     if (answer.unfit && check.data_set > 0)
         give_up_data(finals, contender, answer.reason);
     else if (answer.outcome != OUTCOME_MEASURED)
-        finals_disqualify(finals, contender, &answer);
+        disqualify(finals, contender, &answer);
     else if (check.data_set == 0)
         finals->seen_losses[contender] = losses;
     else
@@ -83,7 +462,7 @@ static int verify_all(struct finals *finals, bool last, struct error *error)
         again = false;
         if (!last && finals->proven[i])
             continue;
-        status = finals_load(finals, error);
+        status = load_all(finals, error);
         if (status == 0 && !finals->contenders[i].out)
             status = verify_one(finals, i, last, &again, error);
     }
@@ -124,6 +503,8 @@ static int verify_on_both(struct finals *finals, struct error *error)
     return status;
 }
 
+/* --- the verdict --- */
+
 /* After how many rounds the finals may be decided next. */
 static unsigned next_look(unsigned rounds, const struct race_rules *rules)
 {
@@ -133,25 +514,23 @@ static unsigned next_look(unsigned rounds, const struct race_rules *rules)
     return rounds;
 }
 
-static int run_rounds(struct finals *finals, struct verdict *verdict, struct error *error)
+/* Until it is decided who wins, or the finals begin anew. */
+static int run_rounds(struct finals *finals, struct error *error)
 {
     struct race_rules *rules = &finals->rules;
-    unsigned round = 0;
-    int status = 0;
-    *verdict = (struct verdict){0};
-    while (round < rules->maximum_rounds && !verdict->decided && finals_count(finals) > 0 &&
-           !finals->anew) {
-        status = finals_run_rounds(finals, &round, next_look(round, rules), error);
+    while (finals->round < rules->maximum_rounds && !finals->verdict.decided &&
+           count_in(finals) > 0 && !finals->anew) {
+        int status = run_some_rounds(finals, next_look(finals->round, rules), error);
         if (status != 0)
             return status;
-        if (round > 0 && clock_ns() >= allowance_end(&finals->tuning->allowance))
-            rules->minimum_rounds = rules->maximum_rounds = round;
-        if (round == 0 || !race_looks(round, rules))
+        if (finals->round > 0 && clock_ns() >= allowance_end(&finals->tuning->allowance))
+            rules->minimum_rounds = rules->maximum_rounds = finals->round;
+        if (finals->round == 0 || !race_looks(finals->round, rules))
             continue;
-        *verdict = race_judge(finals->contenders, finals->count, rules);
-        finals->leader = verdict->leader;
+        finals->verdict = race_judge(finals->contenders, finals->count, rules);
+        finals->leader = finals->verdict.leader;
     }
-    return status;
+    return 0;
 }
 
 /* The finals' samples take the place of the screening's in the results; if they are not `over`, only of
@@ -184,160 +563,46 @@ static int store_finalists(struct finals *finals, bool over, struct error *error
     return status;
 }
 
-/* --- on one GPU, and checked on another --- */
-
-/* Finals under way. */
-struct held {
-    struct finals finals;
-    struct verdict verdict;
-    struct finals check; /* the same finalists on another GPU; without a GPU: there is no check */
-};
-
-static int run_finals(void *owner, struct error *error)
+/* The rounds, between two verifications. If one fails in the second (a rare race may show only after many
+ * runs), it may be open again who wins. */
+static int run(struct finals *finals, struct error *error)
 {
-    struct held *held = owner;
-    int status = team_join(held->finals.tuning->team, held->finals.gpu, error);
+    int status = team_join(finals->tuning->team, finals->gpu, error);
     if (status == 0)
-        status = verify_on_both(&held->finals, error);
-    if (status == 0)
-        status = run_rounds(&held->finals, &held->verdict, error);
-    if (status == 0 &&
-        !held->finals.anew) /* the last word: a rare race may show only after many runs */
-        status = verify_all(&held->finals, true, error);
-    held->finals.over = true;
+        status = verify_on_both(finals, error);
+    do {
+        if (status == 0)
+            status = run_rounds(finals, error);
+        if (status == 0 && !finals->anew)
+            status = verify_all(finals, true, error);
+        finals->verdict = race_judge(finals->contenders, finals->count, &finals->rules);
+    } while (status == 0 && !finals->anew && !finals->verdict.decided && count_in(finals) > 0);
     return status;
-}
-
-/* Who is out of the finals need not be measured any more. */
-static void follow(struct finals *check)
-{
-    for (size_t i = 0; i < check->count; i++)
-        check->contenders[i].out = check->contenders[i].out || check->checked->contenders[i].out;
-}
-
-/* A few rounds while the finals are held. If they fail, there is no check. */
-static int run_check(void *owner, struct error *error)
-{
-    struct held *held = owner;
-    struct finals *check = &held->check;
-    const struct tuning *tuning = check->tuning;
-    int status = team_join(tuning->team, check->gpu, error);
-    for (unsigned round = 0; round < check->rules.minimum_rounds && status == 0;) {
-        if (round >= LEAST_CHECKS)
-            follow(check);
-        if (finals_count(check) == 0 || (held->finals.over && round >= LEAST_CHECKS))
-            break;
-        status = finals_run_rounds(check, &round, round + 1, error);
-    }
-    if (status == 0)
-        status = verify_all(check, true, error);
-    check->over = status == 0;
-    if (status == 0 || status == ERROR_INTERRUPTED || status == ERROR_RECORD)
-        return status;
-    tuning_notice(tuning, check->gpu, "failed", error->message, "the finals are not checked");
-    team_leave(tuning->team, check->gpu, true);
-    return 0;
-}
-
-static double median_of(const struct finals *finals, size_t contender)
-{
-    size_t count = finals->sample_counts[contender];
-    return count > 0 ? statistics_median(finals->samples_ns[contender], count) : 0;
-}
-
-/* What the check says of the winner, by samples of the same number of runs. */
-static void store_check(const struct held *held, struct study *study)
-{
-    const struct finals *check = &held->check;
-    size_t winner = held->verdict.winner;
-    double fastest_ns = 0;
-    struct study_gpu *gpu = team_find(check->gpu, study);
-    if (!check->over || gpu == NULL)
-        return;
-    for (size_t i = 0; i < check->count; i++) {
-        double ns = median_of(check, i);
-        bool valid = study->results[check->indices[i]].outcome == OUTCOME_MEASURED;
-        if (ns > 0 && valid && (fastest_ns <= 0 || ns < fastest_ns))
-            fastest_ns = ns;
-    }
-    gpu->failed += check->failed;
-    double there_ns = median_of(check, winner);
-    double here_ns = median_of(&held->finals, winner);
-    if (there_ns <= 0 || here_ns <= 0 || check->runs[winner] != held->finals.runs[winner])
-        return;
-    gpu->winner_ratio = there_ns / here_ns;
-    gpu->winner_loss = there_ns / fastest_ns - 1;
-}
-
-/* Whoever checks the finals; NULL: nobody. */
-static struct fleet_gpu *choose_checker(const struct tuning *tuning)
-{
-    struct fleet_gpu *other = team_other(tuning->team, team_lead(tuning->team));
-    return tuning->rules.everyone || other == NULL || !other->open ? NULL : other;
-}
-
-static int hold(struct held *held, struct error *error)
-{
-    struct tuning *tuning = held->finals.tuning;
-    struct task tasks[] = {{.run = run_finals, .owner = held}, {.run = run_check, .owner = held}};
-    finals_choose(&held->finals);
-    if (held->check.gpu == NULL)
-        return run_finals(held, error);
-    finals_choose(&held->check);
-    return tasks_run(tuning->loop, tasks, 2, error);
-}
-
-/* They may go with the problem. */
-static int end(struct held *held, struct error *error)
-{
-    const struct tuning_job *job = held->finals.job;
-    if (job->study.has_winner && !tuning_job_is_searching(job))
-        return 0;
-    int status = finals_unload(&held->finals, error);
-    if (status == 0 && held->check.over)
-        status = finals_unload(&held->check, error);
-    if (status == 0 || held->check.gpu == NULL || !team_is_loss(held->check.gpu, status))
-        return status;
-    tuning_notice(held->check.tuning, held->check.gpu, "failed",
-                  error != NULL ? error->message : "", "after it had checked the finals");
-    team_leave(held->check.tuning->team, held->check.gpu, true);
-    return 0;
 }
 
 int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
     struct study *study = &job->study;
-    struct finals *finals;
-    struct held held = {
-        .finals = {.tuning = tuning,
-                   .job = job,
-                   .rules = allowance_rules(&tuning->allowance, tuning->rules, clock_ns()),
-                   .gpu = team_lead(tuning->team),
-                   .leader = SIZE_MAX,
-                   .random = 0x2545f4914f6cdd1du,
-                   .random_checks = (uint64_t)clock_ns() | 1}};
-    finals = &held.finals;
-    held.check = *finals;
-    held.check.gpu = choose_checker(tuning);
-    held.check.checked = finals;
+    struct finals finals = {.tuning = tuning,
+                            .job = job,
+                            .rules = allowance_rules(&tuning->allowance, tuning->rules, clock_ns()),
+                            .gpu = team_lead(tuning->team),
+                            .leader = SIZE_MAX,
+                            .random = 0x2545f4914f6cdd1du,
+                            .random_checks = (uint64_t)clock_ns() | 1};
     study->has_winner = false;
     team_describe(tuning->team, study);
-    int status = hold(&held, error);
-    if (status == 0 && finals_count(finals) > 0 && !finals->anew) {
-        held.verdict = race_judge(finals->contenders, finals->count, &finals->rules);
-        study->has_winner = true;
-        study->winner = finals->indices[held.verdict.winner];
-        store_check(&held, study);
-    }
+    choose(&finals);
+    int status = run(&finals, error);
+    study->has_winner = status == 0 && count_in(&finals) > 0 && !finals.anew;
+    if (study->has_winner)
+        study->winner = finals.indices[finals.verdict.winner];
     if (status == ERROR_INTERRUPTED)
-        (void)store_finalists(finals, false, NULL);
+        (void)store_finalists(&finals, false, NULL);
     if (status == 0)
-        status = store_finalists(finals, !finals->anew, error);
-    if (status == 0)
-        status = end(&held, error);
-    else if (status != ERROR_INTERRUPTED && held.check.over) /* it may hold the finals next */
-        (void)finals_unload(&held.check, NULL);
-    finals_release(finals);
-    finals_release(&held.check);
+        status = store_finalists(&finals, !finals.anew, error);
+    if (status == 0 && (!study->has_winner || tuning_job_is_searching(job)))
+        status = unload(&finals, error); /* otherwise they go with the problem */
+    release(&finals);
     return status;
 }

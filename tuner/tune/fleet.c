@@ -2,12 +2,203 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "tune/gpu_places.h"
-#include "tune/lock_worker.h"
+#include "base/interrupt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* --- the GPUs of a machine --- */
+
+enum { ANSWER_TIMEOUT_S = 60, TRIES = 3 /* of a worker that dies */ };
+
+static int take_devices(const json_t *message, struct gpu **gpus, size_t *count,
+                        struct error *error)
+{
+    size_t index;
+    json_t *object;
+    int status = message_error(message, error);
+    json_t *list = json_object_get(message, "gpus");
+    if (status == 0 && !json_is_array(list))
+        status = error_set(error, ERROR_WORKER, "the device worker sent no list of GPUs");
+    json_array_foreach(list, index, object)
+    {
+        if (status == 0)
+            status = gpu_from_json(object, ARRAY_APPEND(*gpus, *count), error);
+    }
+    return status;
+}
+
+int gpu_list_begin(struct worker *worker, struct node *node, struct error *error)
+{
+    return worker_start(worker, node, "device", "-1", error);
+}
+
+int gpu_list_take(struct worker *worker, struct gpu **gpus, size_t *count, bool *died,
+                  struct error *error)
+{
+    json_t *message;
+    bool late;
+    const double timeout_s = worker_timeout_s(ANSWER_TIMEOUT_S);
+    int64_t until_ns = clock_ns() + (int64_t)(timeout_s * 1e9);
+    *gpus = NULL;
+    *count = 0;
+    *died = false;
+    int status = channel_receive_until(&worker->channel, until_ns, &late, &message, error);
+    if (status == 0 && !late) {
+        char reason[WORKER_REASON_BYTES];
+        worker_reap(worker, reason);
+        *died = true;
+        return error_set(error, ERROR_WORKER, "the device worker %s", reason);
+    }
+    if (late) {
+        worker_stop(worker);
+        status = error_set(error, ERROR_DEVICE, "the driver did not answer within %g s", timeout_s);
+    }
+    if (status == 1) {
+        status = take_devices(message, gpus, count, error);
+        json_decref(message);
+    }
+    return status;
+}
+
+int gpu_list(struct gpu **gpus, size_t *count, struct error *error)
+{
+    struct worker worker = {0};
+    bool died = true;
+    int status = 0;
+    *gpus = NULL;
+    *count = 0;
+    for (int i = 0; i < TRIES && died; i++) {
+        status = gpu_list_begin(&worker, NULL, error);
+        died = false;
+        if (status == 0)
+            status = gpu_list_take(&worker, gpus, count, &died, error);
+        worker_end(&worker);
+    }
+    return status;
+}
+
+/* --- which GPUs a run uses --- */
+
+static void add(struct gpu_place **places, size_t *count, struct node *node, int ordinal)
+{
+    *ARRAY_APPEND(*places, *count) = (struct gpu_place){.node = node, .ordinal = ordinal};
+}
+
+/* Every GPU that the driver shows. */
+static int add_all(struct gpu_place **places, size_t *count, struct error *error)
+{
+    struct gpu *gpus;
+    size_t shown;
+    int status = gpu_list(&gpus, &shown, error);
+    if (status == 0 && shown > DEVICES_MOST)
+        status = error_set(error, ERROR_USAGE,
+                           "the driver shows %zu GPUs, and a run uses at most %d; list those that "
+                           "it is to use with --device",
+                           shown, (int)DEVICES_MOST);
+    for (size_t i = 0; i < shown && status == 0; i++)
+        add(places, count, NULL, (int)i);
+    free(gpus);
+    return status;
+}
+
+/* --- a cluster --- */
+
+struct search {
+    const struct device_list *devices;
+    struct gpu_place *places;
+    size_t count;
+    char (*uuids)[sizeof((struct gpu *)0)->uuid]; /* of these */
+    size_t uuid_count;
+};
+
+static bool is_wanted(const struct search *search, int ordinal)
+{
+    const struct device_list *devices = search->devices;
+    bool wanted = devices->count == 0;
+    for (size_t i = 0; i < devices->count; i++)
+        wanted = wanted || devices->ordinals[i] == ordinal;
+    return wanted;
+}
+
+static bool is_known(const struct search *search, const char *uuid)
+{
+    for (size_t i = 0; i < search->uuid_count; i++)
+        if (strcmp(search->uuids[i], uuid) == 0)
+            return true;
+    return false;
+}
+
+static void add_gpus(struct search *search, struct node *node, const struct gpu *gpus, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!is_wanted(search, (int)i) || is_known(search, gpus[i].uuid))
+            continue;
+        (void)snprintf(*ARRAY_APPEND(search->uuids, search->uuid_count), sizeof *search->uuids,
+                       "%s", gpus[i].uuid);
+        add(&search->places, &search->count, node, (int)i);
+    }
+}
+
+/* Machines whose driver does not answer have no GPU; if none has one, the first of them says why. */
+static int ask_nodes(struct search *search, struct nodes *nodes, struct error *error)
+{
+    size_t count = nodes_count(nodes);
+    struct worker *workers = alloc_zeroed(count, sizeof *workers);
+    struct error first = {0};
+    for (size_t i = 0; i < count; i++)
+        (void)gpu_list_begin(&workers[i], nodes_at(nodes, i), NULL);
+    for (size_t i = 0; i < count; i++) {
+        struct gpu *gpus = NULL;
+        struct error own;
+        bool died;
+        size_t shown = 0;
+        if (!worker_is_running(&workers[i]))
+            continue;
+        if (gpu_list_take(&workers[i], &gpus, &shown, &died, &own) == 0)
+            add_gpus(search, nodes_at(nodes, i), gpus, shown);
+        else if (first.code == 0)
+            first = own;
+        free(gpus);
+    }
+    for (size_t i = 0; i < count; i++) /* all at the same time */
+        worker_end_begin(&workers[i]);
+    for (size_t i = 0; i < count; i++)
+        worker_end(&workers[i]);
+    free(workers);
+    if (interrupt_requested())
+        return error_set(error, ERROR_INTERRUPTED, "interrupted");
+    if (search->count > 0)
+        return 0;
+    return error_set(error, ERROR_DEVICE, "no node has %s%s%s",
+                     search->devices->count > 0 ? "one of these GPUs" : "a GPU",
+                     first.code != 0 ? ": " : "", first.message);
+}
+
+int gpu_places_find(const struct device_list *devices, struct nodes *nodes,
+                    struct gpu_place **places, size_t *count, struct error *error)
+{
+    *places = NULL;
+    *count = 0;
+    if (nodes != NULL) {
+        struct search search = {.devices = devices};
+        int status = ask_nodes(&search, nodes, error);
+        free(search.uuids);
+        *places = search.places;
+        *count = search.count;
+        return status;
+    }
+    if (!device_list_is_stated(devices))
+        add(places, count, NULL, 0);
+    for (size_t i = 0; i < devices->count; i++)
+        add(places, count, NULL, devices->ordinals[i]);
+    int status = devices->all ? add_all(places, count, error) : 0;
+    return status != 0 || *count > 0 ? status
+                                     : error_set(error, ERROR_DEVICE, "the driver shows no GPU");
+}
+
+/* --- a run's GPUs --- */
 
 int fleet_start(struct fleet *fleet, const struct device_list *devices, struct nodes *nodes,
                 struct event_loop *loop, struct error *error)
@@ -21,7 +212,7 @@ int fleet_start(struct fleet *fleet, const struct device_list *devices, struct n
             .node = places[i].node, .ordinal = places[i].ordinal, .lock = {.file = -1}};
     for (size_t i = 0; i < fleet->count && status == 0; i++) {
         struct fleet_gpu *gpu = &fleet->gpus[i];
-        status = gpu_client_new(&gpu->client, gpu->node, gpu->ordinal, loop, error);
+        status = device_client_new(&gpu->client, gpu->node, gpu->ordinal, loop, error);
     }
     free(places);
     return status;
@@ -31,19 +222,19 @@ void fleet_end_begin(const struct fleet *fleet)
 {
     for (size_t i = 0; i < fleet->count; i++)
         if (fleet->gpus[i].client != NULL)
-            gpu_client_end_begin(fleet->gpus[i].client);
+            device_client_end_begin(fleet->gpus[i].client);
 }
 
 void fleet_release(struct fleet *fleet)
 {
     fleet_end_begin(fleet); /* all at the same time */
     for (size_t i = 0; i < fleet->count; i++)
-        gpu_client_free(fleet->gpus[i].client);
+        device_client_free(fleet->gpus[i].client);
     for (size_t i = 0; i < fleet->count; i++) /* when no worker uses a GPU */
         worker_end_begin(&fleet->gpus[i].holder);
     for (size_t i = 0; i < fleet->count; i++) {
         worker_end(&fleet->gpus[i].holder);
-        gpu_lock_release(&fleet->gpus[i].lock);
+        device_lock_release(&fleet->gpus[i].lock);
     }
     free(fleet->gpus);
     *fleet = (struct fleet){0};
@@ -53,7 +244,7 @@ int fleet_identify(struct fleet *fleet, struct error *error)
 {
     int status = 0;
     for (size_t i = 0; i < fleet->count && status == 0; i++)
-        status = gpu_client_gpu(fleet->gpus[i].client, &fleet->gpus[i].gpu, error);
+        status = device_client_gpu(fleet->gpus[i].client, &fleet->gpus[i].gpu, error);
     return status;
 }
 
@@ -63,22 +254,22 @@ static int leave_gpus(const struct fleet *fleet, struct error *error)
 {
     int status = 0;
     for (size_t i = 0; i < fleet->count; i++) /* they end at the same time */
-        gpu_client_kill(fleet->gpus[i].client);
+        device_client_kill(fleet->gpus[i].client);
     for (size_t i = 0; i < fleet->count && status == 0; i++)
-        status = gpu_client_restart(fleet->gpus[i].client, error);
+        status = device_client_restart(fleet->gpus[i].client, error);
     return status;
 }
 
 /* On the GPU's own machine. */
 static int try_lock(struct fleet_gpu *gpu, bool *held, struct error *error)
 {
-    return node_is_here(gpu->node) ? gpu_lock_try(&gpu->lock, gpu->gpu.uuid, held, error)
+    return node_is_here(gpu->node) ? device_lock_try(&gpu->lock, gpu->gpu.uuid, held, error)
                                    : lock_worker_take(&gpu->holder, held, &gpu->lock.owner, error);
 }
 
 static int wait_for_lock(struct fleet_gpu *gpu, struct error *error)
 {
-    return node_is_here(gpu->node) ? gpu_lock_wait(&gpu->lock, error)
+    return node_is_here(gpu->node) ? device_lock_wait(&gpu->lock, error)
                                    : lock_worker_wait(&gpu->holder, error);
 }
 

@@ -1,3 +1,46 @@
+/* The GPUs of a machine, asked of a device worker that ends with its answer. */
+#ifndef AUTOTUNE_FLEET_H
+#define AUTOTUNE_FLEET_H
+
+#include "base/error.h"
+#include "base/event_loop.h"
+#include "base/node.h"
+#include "base/worker.h"
+#include "record/gpu.h"
+#include "template/sweep.h"
+#include "tune/device_client.h"
+#include "tune/device_lock.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* `*gpus` is a new array. Returns 0, or ERROR_DEVICE (no driver, or it does not answer), ERROR_WORKER
+ * or ERROR_INTERRUPTED. */
+int gpu_list(struct gpu **gpus, size_t *count, struct error *error);
+
+/* The same in two steps, so that several machines are asked at once; then end the worker. If it has died
+ * by itself, `*died` is set. */
+int gpu_list_begin(struct worker *worker, struct node *node, struct error *error);
+int gpu_list_take(struct worker *worker, struct gpu **gpus, size_t *count, bool *died,
+                  struct error *error);
+
+/* Which GPUs a run uses: those of this machine, or those of all machines of a cluster. */
+
+struct gpu_place {
+    struct node *node; /* NULL: this machine */
+    int ordinal;
+};
+
+/*
+ * The GPUs that `devices` names. On one machine (`nodes` is NULL) GPU 0 if nothing is stated; they
+ * may turn out not to exist. In a cluster all GPUs of all machines if nothing is stated, and
+ * otherwise those that exist on each; a GPU that two ranks of one machine see counts once. `*places`
+ * is a new array. Returns 0; ERROR_DEVICE if there are none; or ERROR_WORKER.
+ */
+int gpu_places_find(const struct device_list *devices, struct nodes *nodes,
+                    struct gpu_place **places, size_t *count, struct error *error);
+
 /*
  * The GPUs of a run: a device worker and a lock for each.
  *
@@ -8,32 +51,19 @@
  *     fleet_end_begin, when everything is measured, if there is other work
  *     fleet_release, in any case
  */
-#ifndef AUTOTUNE_FLEET_H
-#define AUTOTUNE_FLEET_H
-
-#include "base/error.h"
-#include "base/event_loop.h"
-#include "base/worker.h"
-#include "record/gpu.h"
-#include "template/sweep.h"
-#include "tune/gpu_client.h"
-#include "tune/gpu_lock.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 struct fleet_gpu {
     struct node *node; /* NULL: this machine */
     int ordinal;       /* of its GPUs */
     struct gpu gpu;
-    struct gpu_lock lock; /* of a GPU of this machine; of others, only the owner */
-    struct worker holder; /* of the lock of another machine's */
-    struct gpu_client *client;
-    bool open;        /* the problem at hand is open on it */
-    bool away;        /* it takes no work until `back_ns`, because it failed or is disturbed */
-    bool broken;      /* its worker has to be restarted then */
-    int64_t pause_ns; /* the last time; longer if it happens again */
+    struct device_lock lock; /* of a GPU of this machine; of others, only the owner */
+    struct worker holder;    /* of the lock of another machine's */
+    struct device_client *client;
+    bool open;       /* the problem at hand is open on it */
+    bool away;       /* it takes no part in the problem at hand, */
+    bool lost;       /* nor in any other, because its driver or its worker failed */
+    bool pauses;     /* until `back_ns`, because it is throttled or used by another process */
+    bool has_paused; /* before: the user knows */
     int64_t back_ns;
 };
 
@@ -43,17 +73,17 @@ struct fleet {
     size_t count;
 };
 
-/* Starts a device worker for each GPU of the list, as gpu_places.h finds them. Returns 0, ERROR_DEVICE
+/* Starts a device worker for each GPU of the list, as gpu_places_find() finds them. Returns 0, ERROR_DEVICE
  * if there are none, ERROR_USAGE if they are too many, or ERROR_WORKER. */
 int fleet_start(struct fleet *fleet, const struct device_list *devices, struct nodes *nodes,
                 struct event_loop *loop, struct error *error);
 
 /* Lets the device workers end, for which the driver needs some 50 ms or more, while the caller does
- * something else. Only gpu_client_monitor_error() and fleet_release() may follow. */
+ * something else. Only device_client_monitor_error() and fleet_release() may follow. */
 void fleet_end_begin(const struct fleet *fleet);
 void fleet_release(struct fleet *fleet);
 
-/* Asks the workers. Returns 0 or an error of gpu_client_gpu(). */
+/* Asks the workers. Returns 0 or an error of device_client_gpu(). */
 int fleet_identify(struct fleet *fleet, struct error *error);
 
 /* Who is told that the run waits for another one. */

@@ -1,12 +1,87 @@
 #include "tune/progress.h"
 
 #include "base/clock.h"
-#include "tune/forecast.h"
+#include "base/literal.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+/* --- where the coordinator's time goes --- */
+
+void timings_start(struct timings *timings)
+{
+    *timings = (struct timings){.since_ns = clock_ns(), .stage = TIMING_START};
+}
+
+void timings_stage(struct timings *timings, enum timing_stage stage)
+{
+    int64_t now = clock_ns();
+    timings->total_ns[timings->stage] += now - timings->since_ns;
+    timings->since_ns = now;
+    timings->stage = stage;
+}
+
+void timings_share(struct timings *timings, int64_t load_ns, int64_t verify_ns, int64_t measure_ns)
+{
+    int64_t now = clock_ns();
+    double sum = (double)load_ns + (double)verify_ns + (double)measure_ns;
+    double elapsed = (double)(now - timings->since_ns);
+    int64_t load = sum > 0 ? (int64_t)(elapsed * (double)load_ns / sum) : 0;
+    int64_t verify = sum > 0 ? (int64_t)(elapsed * (double)verify_ns / sum) : 0;
+    timings->total_ns[TIMING_LOAD] += load;
+    timings->total_ns[TIMING_VERIFY] += verify;
+    timings->total_ns[TIMING_MEASURE] += now - timings->since_ns - load - verify;
+    timings->since_ns = now;
+}
+
+void timings_print(struct timings *timings, FILE *stream)
+{
+    static const char *const texts[] = {
+#define X(name, text) text,
+        TIMING_STAGES(X)
+#undef X
+    };
+    int64_t sum = 0;
+    timings_stage(timings, timings->stage);
+    for (int i = 0; i < TIMING_STAGE_COUNT; i++) {
+        fprintf(stream, "%9.3f s  %s\n", (double)timings->total_ns[i] * 1e-9, texts[i]);
+        sum += timings->total_ns[i];
+    }
+    fprintf(stream, "%9.3f s  total\n", (double)sum * 1e-9);
+}
+
+/* --- what trying every variant will cost --- */
+
+enum { ENOUGH_VARIANTS = 20 };
+
+static const double early_s = 3; /* before it, too little is known … */
+static const double late_s = 10; /* after it, few variants will do */
+static const double long_s = 30; /* worth saying */
+static const double hours_s = 3600;
+
+bool forecast(double elapsed_s, size_t done, size_t left, bool can_search,
+              char text[FORECAST_BYTES])
+{
+    char duration[DURATION_BYTES];
+    char each[DURATION_BYTES];
+    if (done == 0 || elapsed_s < early_s || (elapsed_s < late_s && done < ENOUGH_VARIANTS))
+        return false;
+    double each_s = elapsed_s / (double)done;
+    double left_s = each_s * (double)left;
+    if (left_s < long_s)
+        return false;
+    (void)snprintf(each, sizeof each, each_s < 1 ? "%.3g ms" : "%.1f s",
+                   each_s < 1 ? each_s * 1e3 : each_s);
+    (void)snprintf(text, FORECAST_BYTES, "about %s left: %zu variants at %s each%s",
+                   duration_text(left_s, duration), left, each,
+                   can_search && left_s >= hours_s
+                       ? "; --budget 10m or --evaluations 1000 tries only the most promising"
+                       : "");
+    return true;
+}
+
+/* --- the progress line --- */
 
 static const int64_t terminal_interval_ns = 100000000;
 static const int64_t log_interval_ns = 5000000000;

@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/event_loop.h"
 #include "record/record.h"
-#include "tune/timings.h"
+#include "tune/progress.h"
 #include "tune/tuning_job.h"
 
 #include <stddef.h>

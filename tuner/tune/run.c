@@ -2,14 +2,15 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/file_system.h"
 #include "base/task.h"
 #include "base/worker.h"
 #include "base/write_file.h"
 #include "compile/compile_worker.h"
 #include "compile/cubin_cache.h"
 #include "record/tuned_file.h"
-#include "tune/run_group.h"
-#include "tune/storage.h"
+#include "template/value.h"
+#include "tune/device_lock.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -18,6 +19,51 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+/* --- where a run keeps its files --- */
+
+int storage_check_record(const char *results, bool allowed, struct error *error)
+{
+    const char *network = file_system_network(results);
+    if (network == NULL || allowed)
+        return 0;
+    return error_set(error, ERROR_USAGE,
+                     "the record would be in '%s', which is on a network file system (%s): two "
+                     "machines that write to it can damage it, and every result waits for the "
+                     "server; choose a folder on a local disk with --results, or allow it with "
+                     "--record-on-network",
+                     results, network);
+}
+
+void storage_notice(const char *results, const char *cache,
+                    void (*notice)(void *user, const struct error *notice), void *user)
+{
+    char *locks = device_lock_folder();
+    const struct {
+        const char *what, *folder, *cost;
+    } places[] = {
+        {"the record is", results,
+         "every result waits for the server, and only one machine at a time may write to it"},
+        {"the cubin cache is", cache,
+         "every compiled kernel is written to the server and read from it; set AUTOTUNE_CACHE to a "
+         "folder on a local disk"},
+        {"the locks of GPUs are", locks,
+         "a lock may outlive a crash, and some servers grant it to everybody; set "
+         "AUTOTUNE_LOCK_FOLDER to a folder on a local disk"},
+    };
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        struct error text;
+        const char *network = file_system_network(places[i].folder);
+        if (network == NULL)
+            continue;
+        (void)error_set(&text, ERROR_OK, "%s in '%s', which is on a network file system (%s): %s",
+                        places[i].what, places[i].folder, network, places[i].cost);
+        notice(user, &text);
+    }
+    free(locks);
+}
+
+/* --- a run --- */
 
 static void __attribute__((format(printf, 2, 3)))
 notify(const struct run *run, const char *format, ...)
@@ -432,7 +478,7 @@ static void warn_of_blindness(const struct run *run)
 {
     const char *reason = NULL;
     for (size_t i = 0; i < run->fleet.count && reason == NULL; i++)
-        reason = gpu_client_monitor_error(run->fleet.gpus[i].client);
+        reason = device_client_monitor_error(run->fleet.gpus[i].client);
     if (reason != NULL && !run->options.quiet)
         notify(run, "%s: cannot detect throttling or other GPU processes", reason);
 }
@@ -459,4 +505,63 @@ int run_sweep(struct run *run, const struct sweep *sweep, struct error *error)
     if (status == ERROR_INTERRUPTED)
         say_interrupted(run, error);
     return status;
+}
+
+/* --- winners --- */
+
+/* The reason that all variants have in common; NULL if there is none. */
+static const char *common_reason(const struct study *study)
+{
+    const char *reason = study->result_count > 0 ? study->results[0].reason : NULL;
+    for (size_t i = 1; i < study->result_count && reason != NULL; i++)
+        if (study->results[i].reason == NULL || strcmp(study->results[i].reason, reason) != 0)
+            reason = NULL;
+    return reason;
+}
+
+int run_say_no_winner(const struct tuning_job *job, struct error *error)
+{
+    const struct study *study = &job->study;
+    const char *common = common_reason(study);
+    const char *reason = common != NULL ? common : "the report says why";
+    const char *before = common != NULL ? ": " : "; ";
+    char *text = bindings_text(&study->problem);
+    const char *problem = text[0] != '\0' ? text : "its problem";
+    size_t tried = study->result_count;
+    if (!study->complete)
+        (void)error_set(error, ERROR_NOTHING_VALID,
+                        "the budget ended before a valid variant of '%s' was found for %s; %zu %s "
+                        "tried%s; give it more time",
+                        study->kernel, problem, tried, tried == 1 ? "was" : "were",
+                        tried > 0 ? ", and the report says what became of them" : "");
+    else if (job->proposer != NULL && !job->exhausted)
+        (void)error_set(error, ERROR_NOTHING_VALID,
+                        "none of the %zu variants of '%s' that were tried was valid for %s%s%s; "
+                        "give it more evaluations",
+                        tried, study->kernel, problem, before, reason);
+    else
+        (void)error_set(error, ERROR_NOTHING_VALID, "no variant of '%s' was valid for %s%s%s",
+                        study->kernel, problem, before, reason);
+    free(text);
+    return ERROR_NOTHING_VALID;
+}
+
+int run_check_winners(const struct run *run, struct error *error)
+{
+    const char *others =
+        run->refused_count < run->job_count ? "the others are done" : "there is nothing else to do";
+    if (run->refused_count > 0 && run->refusal.code != ERROR_MEMORY)
+        return error_set(error, run->refusal.code,
+                         "%zu of %zu problems were left out, for the reasons above; %s",
+                         run->refused_count, run->job_count, others);
+    if (run->refused_count > 0)
+        return error_set(error, ERROR_MEMORY,
+                         "%zu of %zu problems do not fit in the device's memory; %s",
+                         run->refused_count, run->job_count, others);
+    for (size_t i = 0; i < run->job_count; i++) {
+        const struct study *study = &run->jobs[i].study;
+        if (!study->has_winner && study_count(study, OUTCOME_COMPILED) == 0)
+            return run_say_no_winner(&run->jobs[i], error);
+    }
+    return 0;
 }

@@ -1,15 +1,13 @@
-#include "tune/run_group.h"
+#include "tune/run.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "compile/compile_worker.h"
 #include "record/tuned_file.h"
 #include "template/problem_check.h"
-#include "tune/job_memory.h"
 #include "tune/job_space.h"
 #include "tune/static_check.h"
 #include "tune/tune_job.h"
-#include "tune/tuning.h"
 
 #include <stdlib.h>
 
@@ -323,17 +321,6 @@ static int prepare_next(void *user, const struct tuning_job *job, struct error *
     return prepare_from(group, (size_t)(job - group->jobs) + 1, clock_ns() + EARLY_NS, error);
 }
 
-/* After the last job, the device workers end while its results are stored and reported; not while
- * another group may be measuring, which the driver's work could disturb. */
-static void end_gpus(void *user, const struct tuning_job *job)
-{
-    struct run_group *group = user;
-    size_t of_kernel;
-    if (group->run->group_count == 1 &&
-        count_left(group, (size_t)(job - group->jobs) + 1, &of_kernel) == 0)
-        team_end_begin(&group->team);
-}
-
 static int tune_one(struct run_group *group, struct tuning *tuning, size_t index,
                     struct error *error)
 {
@@ -380,7 +367,6 @@ int run_group_tune(void *owner, struct error *error)
                             .launch_timeout_s = run->sweep->launch_timeout_s,
                             .one_data_set = run->options.part && run->options.exhaustive > 0,
                             .before_finals = prepare_next,
-                            .measured = end_gpus,
                             .notice = pass_notice,
                             .user = group};
     if (run->options.exhaustive > 0)

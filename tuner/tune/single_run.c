@@ -33,9 +33,9 @@ void single_run_init(struct single_run *run)
 
 void single_run_release(struct single_run *run)
 {
-    gpu_client_free(run->client);
+    device_client_free(run->client);
     event_loop_release(&run->loop);
-    gpu_lock_release(&run->lock);
+    device_lock_release(&run->lock);
     if (run->cache != NULL)
         (void)cubin_cache_use_end(&run->cache_use, run->cache, 0, UINT64_MAX, NULL);
     single_compile_release(&run->compiler);
@@ -64,7 +64,7 @@ static int lock_gpu(const struct steps *steps)
     struct single_run *run = steps->run;
     struct error notice;
     bool held;
-    int status = gpu_lock_try(&run->lock, run->gpu.uuid, &held, steps->error);
+    int status = device_lock_try(&run->lock, run->gpu.uuid, &held, steps->error);
     if (status != 0 || held)
         return status;
     if (steps->request->no_wait)
@@ -75,7 +75,7 @@ static int lock_gpu(const struct steps *steps)
     (void)error_set(&notice, ERROR_OK, "waiting for process %ld, which is using '%s'",
                     run->lock.owner, run->gpu.name);
     steps->request->notice(&notice);
-    return gpu_lock_wait(&run->lock, steps->error);
+    return device_lock_wait(&run->lock, steps->error);
 }
 
 /* The worker makes its context while the coordinator compiles. */
@@ -83,9 +83,9 @@ static int find_gpu(struct steps *steps)
 {
     struct single_run *run = steps->run;
     int status =
-        gpu_client_new(&run->client, NULL, steps->request->device, &run->loop, steps->error);
+        device_client_new(&run->client, NULL, steps->request->device, &run->loop, steps->error);
     if (status == 0)
-        status = gpu_client_gpu(run->client, &run->gpu, steps->error);
+        status = device_client_gpu(run->client, &run->gpu, steps->error);
     if (status == 0)
         status = lock_gpu(steps);
     if (status != 0)
@@ -190,7 +190,7 @@ static int prepare(struct steps *steps)
 
 /* --- running --- */
 
-static int take_answer(const struct steps *steps, const struct gpu_client_answer *answer)
+static int take_answer(const struct steps *steps, const struct device_client_answer *answer)
 {
     return conclude(steps, answer->outcome, answer->reason);
 }
@@ -199,7 +199,7 @@ static int open_problem(const struct steps *steps)
 {
     const struct single_run_request *request = steps->request;
     struct single_run *run = steps->run;
-    const struct gpu_problem problem = {
+    const struct opened_problem problem = {
         .template_path = request->template->path,
         .template_hash = request->template->hash,
         .values = request->problem,
@@ -209,20 +209,21 @@ static int open_problem(const struct steps *steps)
         .cold = request->template->cold,
         .launch_timeout_s = request->launch_timeout_s,
     };
-    return gpu_client_open(run->client, &problem, &run->empty_ns, steps->error);
+    return device_client_open(run->client, &problem, &run->empty_ns, steps->error);
 }
 
 /* Verifies it, takes a few samples, and verifies what the last of them left behind. */
 static int try_it(const struct steps *steps)
 {
     struct single_run *run = steps->run;
-    struct gpu_client_answer answer = {.again = true};
+    struct device_client_answer answer = {.again = true};
     struct trial_times times;
-    const struct gpu_client_trial trial = {.samples = FIRST_SAMPLES, .short_ns = TUNING_SHORT_NS};
+    const struct device_client_trial trial = {.samples = FIRST_SAMPLES,
+                                              .short_ns = TUNING_SHORT_NS};
     int status = 0;
     for (int i = 0; i < TRIES && answer.again && status == 0; i++) {
-        gpu_client_trial_send(run->client, run->variant, steps->request->parameters, &trial);
-        status = gpu_client_trial_take(run->client, &run->result, &times, &answer, steps->error);
+        device_client_trial_send(run->client, run->variant, steps->request->parameters, &trial);
+        status = device_client_trial_take(run->client, &run->result, &times, &answer, steps->error);
     }
     if (status != 0)
         return status;
@@ -231,11 +232,11 @@ static int try_it(const struct steps *steps)
     return take_answer(steps, &answer);
 }
 
-static int load(const struct steps *steps, int64_t id, struct gpu_client_answer *answer)
+static int load(const struct steps *steps, int64_t id, struct device_client_answer *answer)
 {
     struct single_run *run = steps->run;
-    return gpu_client_load(run->client, id, run->variant, steps->request->parameters, &run->result,
-                           answer, steps->error);
+    return device_client_load(run->client, id, run->variant, steps->request->parameters,
+                              &run->result, answer, steps->error);
 }
 
 /* On how many data sets it is verified: a variant that remembers a result repeats it on other data. */
@@ -250,8 +251,8 @@ static int list_differences(const struct steps *steps)
 {
     struct single_run *run = steps->run;
     size_t wanted = steps->request->differences;
-    struct gpu_client_check check = {.runs = FIRST_SAMPLES + 1, .careful = true};
-    struct gpu_client_answer answer;
+    struct device_client_check check = {.runs = FIRST_SAMPLES + 1, .careful = true};
+    struct device_client_answer answer;
     int status = load(steps, TRIES, &answer);
     if (wanted > SINGLE_RUN_DIFFERENCES)
         wanted = SINGLE_RUN_DIFFERENCES;
@@ -259,14 +260,14 @@ static int list_differences(const struct steps *steps)
            answer.outcome == OUTCOME_MEASURED && !answer.again;
          check.data_set++) {
         run->difference_count = wanted;
-        status = gpu_client_verify_closely(run->client, TRIES, &check, run->differences,
-                                           &run->difference_count, &answer, steps->error);
+        status = device_client_verify_closely(run->client, TRIES, &check, run->differences,
+                                              &run->difference_count, &answer, steps->error);
     }
     return status;
 }
 
 /* Other data that cannot be made are not the variant's fault. */
-static void give_up_data(const struct steps *steps, struct gpu_client_answer *answer)
+static void give_up_data(const struct steps *steps, struct device_client_answer *answer)
 {
     struct error notice;
     steps->run->one_data_set = true;
@@ -279,14 +280,14 @@ static void give_up_data(const struct steps *steps, struct gpu_client_answer *an
 }
 
 /* Four consecutive runs of variant `id` on each data set, so that each kind of poison has its turn. */
-static int verify(const struct steps *steps, int64_t id, struct gpu_client_answer *answer)
+static int verify(const struct steps *steps, int64_t id, struct device_client_answer *answer)
 {
-    struct gpu_client_check check = {.runs = 4, .careful = true};
+    struct device_client_check check = {.runs = 4, .careful = true};
     int status = 0;
     for (; check.data_set < data_sets(steps) && status == 0 && !answer->again &&
            answer->outcome == OUTCOME_MEASURED;
          check.data_set++)
-        status = gpu_client_verify(steps->run->client, id, &check, answer, steps->error);
+        status = device_client_verify(steps->run->client, id, &check, answer, steps->error);
     if (status == 0 && check.data_set > 1 && answer->unfit)
         give_up_data(steps, answer);
     return status;
@@ -298,9 +299,9 @@ static int verify_and_sample(const struct steps *steps, size_t count)
 {
     struct single_run *run = steps->run;
     struct result *result = &run->result;
-    struct gpu_client_sampling sampling = {
+    struct device_client_sampling sampling = {
         .count = count, .batched = result->runs > 1, .check_after = count - 1, .careful = true};
-    struct gpu_client_answer answer = {.again = true};
+    struct device_client_answer answer = {.again = true};
     int runs = 0;
     int status = 0;
     for (int i = 0; i < TRIES && answer.again && status == 0; i++) {
@@ -310,9 +311,9 @@ static int verify_and_sample(const struct steps *steps, size_t count)
         if (status != 0 || answer.again || answer.outcome != OUTCOME_MEASURED || count == 0)
             continue;
         sampling.data_set = data_sets(steps) - 1;
-        gpu_client_measure_send(run->client, i, &sampling);
-        status = gpu_client_measure_take(run->client, &result->samples_ns, &result->sample_count,
-                                         &runs, &answer, steps->error);
+        device_client_measure_send(run->client, i, &sampling);
+        status = device_client_measure_take(run->client, &result->samples_ns, &result->sample_count,
+                                            &runs, &answer, steps->error);
     }
     return status != 0 || answer.outcome == OUTCOME_MEASURED ? status : take_answer(steps, &answer);
 }
@@ -329,8 +330,8 @@ static int measure(const struct steps *steps)
     if (status == 0 && run->result.outcome == OUTCOME_WRONG_RESULT)
         return list_differences(steps);
     tuning_summarise(&run->result);
-    if (run->result.runs > 1 && gpu_client_empty_batch_ns(run->client) > 0)
-        run->empty_ns = gpu_client_empty_batch_ns(run->client);
+    if (run->result.runs > 1 && device_client_empty_batch_ns(run->client) > 0)
+        run->empty_ns = device_client_empty_batch_ns(run->client);
     return status;
 }
 

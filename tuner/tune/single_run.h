@@ -18,8 +18,8 @@
 #include "record/gpu.h"
 #include "record/study.h"
 #include "template/template.h"
-#include "tune/gpu_client.h"
-#include "tune/gpu_lock.h"
+#include "tune/device_client.h"
+#include "tune/device_lock.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,14 +44,14 @@ struct single_run {
     struct result result; /* with its outcome and reason */
     char *compiler_log;   /* of the variant; NULL or "": nothing to say */
     double empty_ns;      /* an empty kernel, measured like the variant */
-    struct gpu_difference differences[SINGLE_RUN_DIFFERENCES];
+    struct device_difference differences[SINGLE_RUN_DIFFERENCES];
     size_t difference_count;
 
     bool one_data_set; /* no other can be made for the variant */
     struct single_compile compiler;
     struct event_loop loop;
-    struct gpu_client *client;
-    struct gpu_lock lock;
+    struct device_client *client;
+    struct device_lock lock;
     struct cubin_cache_use cache_use;
     char *cache;
     char *support, *reference, *variant; /* entries of the cubin cache */

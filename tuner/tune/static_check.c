@@ -63,11 +63,25 @@ static enum outcome check_compiled(struct tuning_job *job, size_t index, const c
     return OUTCOME_CONSTRAINT;
 }
 
+/* A variant compiled (`reason` is NULL), or did not. Returns true once: the first DOUBT_VARIANTS have
+ * failed with the same reason. */
+static bool is_doubtful(struct compile_doubt *doubt, const char *reason)
+{
+    if (doubt->settled)
+        return false;
+    if (reason != NULL && doubt->failures == 0)
+        (void)snprintf(doubt->reason, sizeof doubt->reason, "%s", reason);
+    bool alike = reason != NULL && strncmp(doubt->reason, reason, sizeof doubt->reason - 1) == 0;
+    doubt->failures += alike;
+    doubt->settled = !alike || doubt->failures == DOUBT_VARIANTS;
+    return alike && doubt->settled;
+}
+
 /* A job whose last variant is this one has nothing left to doubt. */
 static void note_compiled(const struct tuning_job *job, const char *reason)
 {
     const struct compile_watch *watch = job->watch;
-    if (watch != NULL && compile_doubt_note(watch->doubt, reason) &&
+    if (watch != NULL && is_doubtful(watch->doubt, reason) &&
         job->known_count < job->study.result_count)
         watch->doubted(watch->user, job, watch->doubt);
 }

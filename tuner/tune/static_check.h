@@ -11,7 +11,6 @@
 #include "tune/compile_ahead.h"
 #include "tune/progress.h"
 #include "tune/result_batch.h"
-#include "tune/timings.h"
 #include "tune/tuning_job.h"
 
 /* What all jobs of a run share. */

@@ -7,8 +7,127 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_PAUSE_NS 1000000000
-#define LONGEST_PAUSE_NS 60000000000
+/* --- variants that every GPU times --- */
+
+enum { FIRST_COMPARED = 3, SHORTEST_INTERVAL = 32 };
+
+void comparison_init(struct comparison *comparison, size_t gpu_count)
+{
+    *comparison = (struct comparison){.gpu_count = gpu_count};
+}
+
+void comparison_release(struct comparison *comparison)
+{
+    for (size_t i = 0; i < comparison->count; i++) {
+        free(comparison->variants[i].ns);
+        free(comparison->variants[i].begun);
+    }
+    *comparison = (struct comparison){0};
+}
+
+static bool has(const struct comparison *comparison, size_t index)
+{
+    for (size_t i = 0; i < comparison->count; i++)
+        if (comparison->variants[i].index == index)
+            return true;
+    return false;
+}
+
+static void add(struct comparison *comparison, size_t index, size_t gpu, double ns)
+{
+    size_t gpus = comparison->gpu_count;
+    struct compared_variant *variant = &comparison->variants[comparison->count++];
+    *variant = (struct compared_variant){.index = index,
+                                         .ns = alloc_zeroed(gpus, sizeof *variant->ns),
+                                         .begun = alloc_zeroed(gpus, sizeof *variant->begun)};
+    variant->ns[gpu] = ns;
+    variant->begun[gpu] = true;
+}
+
+void comparison_note(struct comparison *comparison, size_t index, size_t gpu, double ns)
+{
+    if (comparison->gpu_count < 2 || comparison->count == COMPARED_MOST)
+        return;
+    if (comparison->best_ns <= 0 || ns < comparison->best_ns) {
+        comparison->best = index;
+        comparison->best_gpu = gpu;
+        comparison->best_ns = ns;
+    }
+    comparison->measured++;
+    if (comparison->count < FIRST_COMPARED)
+        add(comparison, index, gpu, ns);
+    else if (comparison->measured > comparison->next && !has(comparison, comparison->best))
+        add(comparison, comparison->best, comparison->best_gpu, comparison->best_ns);
+    else
+        return;
+    size_t half = comparison->measured / 2;
+    comparison->next = comparison->measured + (half > SHORTEST_INTERVAL ? half : SHORTEST_INTERVAL);
+}
+
+bool comparison_next(struct comparison *comparison, size_t gpu, size_t *slot)
+{
+    for (size_t i = 0; i < comparison->count; i++) {
+        if (comparison->variants[i].begun[gpu])
+            continue;
+        comparison->variants[i].begun[gpu] = true;
+        *slot = i;
+        return true;
+    }
+    return false;
+}
+
+bool comparison_has(const struct comparison *comparison, size_t gpu)
+{
+    for (size_t i = 0; i < comparison->count; i++)
+        if (!comparison->variants[i].begun[gpu])
+            return true;
+    return false;
+}
+
+void comparison_take(struct comparison *comparison, size_t slot, size_t gpu, double ns)
+{
+    comparison->variants[slot].ns[gpu] = ns;
+}
+
+void comparison_again(struct comparison *comparison, size_t slot, size_t gpu)
+{
+    comparison->variants[slot].begun[gpu] = false;
+}
+
+bool comparison_close(struct comparison *comparison, size_t *index)
+{
+    comparison->best_ns = 0;
+    for (size_t i = 0; i < comparison->count; i++) {
+        struct compared_variant *variant = &comparison->variants[i];
+        *index = variant->index;
+        if (*index == SIZE_MAX)
+            continue;
+        variant->index = SIZE_MAX;
+        for (size_t gpu = 0; gpu < comparison->gpu_count; gpu++)
+            variant->begun[gpu] = true;
+        return true;
+    }
+    return false;
+}
+
+void comparison_judge(const struct comparison *comparison, size_t gpu, size_t lead,
+                      struct study_gpu *figures)
+{
+    double ratios[COMPARED_MOST];
+    size_t count = 0;
+    figures->failed = 0;
+    for (size_t i = 0; i < comparison->count; i++) {
+        const double *ns = comparison->variants[i].ns;
+        figures->failed += ns[gpu] < 0;
+        if (ns[gpu] > 0 && ns[lead] > 0)
+            ratios[count++] = ns[gpu] / ns[lead];
+    }
+    study_gpu_compare(figures, ratios, count);
+}
+
+/* --- the team --- */
+
+#define PAUSE_NS 2000000000
 #define LEAST_PATIENCE_NS 2000000000
 
 enum { PATIENCE = 3 /* times as long as the first GPU took to open the problem */ };
@@ -20,16 +139,9 @@ void team_add(struct team *team, struct fleet_gpu *gpu)
 
 void team_release(struct team *team)
 {
-    gpu_comparison_release(&team->comparison);
-    free(team->earlier);
+    comparison_release(&team->comparison);
     free(team->gpus);
     *team = (struct team){0};
-}
-
-void team_end_begin(const struct team *team)
-{
-    for (size_t i = 0; i < team->count; i++)
-        gpu_client_end_begin(team->gpus[i]->client);
 }
 
 struct fleet_gpu *team_lead(const struct team *team)
@@ -39,21 +151,39 @@ struct fleet_gpu *team_lead(const struct team *team)
 
 static bool is_ready(const struct fleet_gpu *gpu)
 {
-    return gpu->open && !gpu->away;
+    return gpu->open && !gpu->away && !gpu->pauses;
 }
 
-void team_leave(struct team *team, struct fleet_gpu *gpu, bool broken)
+/* If the leading GPU is not ready, and none is, one leads that may be later. */
+static void replace_lead(struct team *team)
 {
-    int64_t pause_ns = gpu->pause_ns > 0 ? 2 * gpu->pause_ns : FIRST_PAUSE_NS;
-    gpu->away = true;
-    gpu->broken = gpu->broken || broken;
-    gpu->open = gpu->open && !broken;
-    gpu->pause_ns = pause_ns < LONGEST_PAUSE_NS ? pause_ns : LONGEST_PAUSE_NS;
-    gpu->back_ns = clock_ns() + gpu->pause_ns;
     team_choose_lead(team);
     for (size_t i = 0; i < team->count && team_lead(team)->away; i++)
         if (!team->gpus[i]->away)
             team->lead = i;
+}
+
+void team_leave(struct team *team, struct fleet_gpu *gpu, bool lost)
+{
+    gpu->away = true;
+    gpu->lost = lost;
+    gpu->open = false;
+    if (lost)
+        device_client_kill(gpu->client);
+    replace_lead(team);
+}
+
+void team_pause(struct team *team, struct fleet_gpu *gpu)
+{
+    gpu->pauses = gpu->has_paused = true;
+    gpu->back_ns = clock_ns() + PAUSE_NS;
+    replace_lead(team);
+}
+
+void team_resume(struct fleet_gpu *gpu)
+{
+    gpu->pauses = false;
+    device_client_forgive(gpu->client);
 }
 
 void team_choose_lead(struct team *team)
@@ -66,7 +196,7 @@ void team_choose_lead(struct team *team)
 bool team_is_loss(const struct fleet_gpu *gpu, int status)
 {
     return (status == ERROR_DEVICE || status == ERROR_WORKER || status == ERROR_MEMORY) &&
-           gpu_client_failed(gpu->client) && !gpu_client_not_prepared(gpu->client);
+           device_client_failed(gpu->client) && !device_client_not_prepared(gpu->client);
 }
 
 struct fleet_gpu *team_culprit(const struct team *team, int status)
@@ -77,37 +207,14 @@ struct fleet_gpu *team_culprit(const struct team *team, int status)
     return NULL;
 }
 
-int team_return(struct team *team, struct fleet_gpu *gpu, struct error *error)
-{
-    int status = gpu->broken ? gpu_client_restart(gpu->client, error) : 0;
-    if (status == 0)
-        status = team_join(team, gpu, error);
-    if (status != 0) {
-        team_leave(team, gpu, true);
-        return status;
-    }
-    gpu_client_forgive(gpu->client);
-    gpu->away = gpu->broken = false;
-    return 0;
-}
-
 struct fleet_gpu *team_other(const struct team *team, const struct fleet_gpu *gpu)
 {
     struct fleet_gpu *other = NULL;
     for (size_t i = team->count; i-- > 0;)
-        if (team->gpus[i] != gpu && !team->gpus[i]->away &&
+        if (team->gpus[i] != gpu && !team->gpus[i]->away && !team->gpus[i]->pauses &&
             (other == NULL || team->gpus[i]->open || !other->open))
             other = team->gpus[i];
     return other;
-}
-
-/* For a GPU that was lost with another problem open. */
-static int restart_if_broken(struct fleet_gpu *gpu, struct error *error)
-{
-    int status = gpu->broken ? gpu_client_restart(gpu->client, error) : 0;
-    gpu->broken = status != 0;
-    gpu->away = gpu->away && status != 0;
-    return status;
 }
 
 /* --- opening a problem --- */
@@ -131,7 +238,7 @@ static int await_any(struct event_loop *loop, struct fleet_gpu *const *gpus, siz
     for (size_t i = 0; i < count; i++) {
         struct event_source *source = &sources[i];
         *source = (struct event_source){.owner = &answered[i], .readable = note, .expired = note};
-        source->descriptor = gpu_client_opening(gpus[i]->client, &source->deadline_ns);
+        source->descriptor = device_client_opening(gpus[i]->client, &source->deadline_ns);
         if (source->descriptor >= 0)
             event_loop_add(loop, source);
     }
@@ -149,7 +256,7 @@ static int await_any(struct event_loop *loop, struct fleet_gpu *const *gpus, siz
 static bool is_opening(const struct fleet_gpu *gpu)
 {
     int64_t overdue_ns;
-    return gpu_client_opening(gpu->client, &overdue_ns) >= 0;
+    return device_client_opening(gpu->client, &overdue_ns) >= 0;
 }
 
 int team_await(struct event_loop *loop, struct fleet_gpu *gpu, int64_t until_ns,
@@ -190,7 +297,7 @@ static int open_first(const struct team *team, struct event_loop *loop, struct f
             return status;
         struct fleet_gpu *gpu = gpus[place];
         memmove(gpus + place, gpus + place + 1, (--count - place) * sizeof *gpus);
-        status = gpu_client_open(gpu->client, &team->problem, empty_ns, &own);
+        status = device_client_open(gpu->client, &team->problem, empty_ns, &own);
         gpu->open = status == 0;
         if (gpu->open && alone)
             return 0;
@@ -206,26 +313,26 @@ static int open_first(const struct team *team, struct event_loop *loop, struct f
     return failure;
 }
 
-int team_open(struct team *team, struct event_loop *loop, const struct gpu_problem *problem,
+int team_open(struct team *team, struct event_loop *loop, const struct opened_problem *problem,
               double *empty_ns, struct error *error)
 {
     int64_t begin_ns = clock_ns();
     size_t count = 0;
     team->problem = *problem;
     team->problem.shared = team->count > 1;
-    gpu_comparison_release(&team->comparison);
-    gpu_comparison_init(&team->comparison, team->count);
-    free(team->earlier);
-    team->earlier = NULL;
-    team->earlier_count = 0;
-    int status = restart_if_broken(team_lead(team), error);
+    comparison_release(&team->comparison);
+    comparison_init(&team->comparison, team->count);
     struct fleet_gpu **gpus = alloc_zeroed(team->count, sizeof *gpus);
+    int status = 0;
     for (size_t i = 0; i < team->count && status == 0; i++) {
         struct fleet_gpu *gpu = team->gpus[(team->lead + i) % team->count];
-        gpu->open = false;
-        if (gpu->away)
+        gpu->open = gpu->pauses = false;
+        gpu->away = gpu->lost;
+        if (gpu->lost)
             continue;
-        gpu_client_open_begin(gpu->client, &team->problem);
+        if (is_opening(gpu)) /* the problem before, for which nobody waits any more */
+            status = device_client_restart(gpu->client, error);
+        device_client_open_begin(gpu->client, &team->problem);
         gpus[count++] = gpu;
     }
     if (status == 0)
@@ -238,47 +345,9 @@ int team_open(struct team *team, struct event_loop *loop, const struct gpu_probl
 int team_join(const struct team *team, struct fleet_gpu *gpu, struct error *error)
 {
     double empty_ns;
-    int status = gpu->open ? 0 : gpu_client_open(gpu->client, &team->problem, &empty_ns, error);
+    int status = gpu->open ? 0 : device_client_open(gpu->client, &team->problem, &empty_ns, error);
     gpu->open = status == 0;
     return status;
-}
-
-/* Where the GPU at that place of the team is among the study's GPUs: the leading one is the first. */
-static size_t described_at(const struct team *team, size_t place)
-{
-    return place == team->lead ? 0 : place < team->lead ? place + 1 : place;
-}
-
-/* Whether the study's GPU is the team's at that place. */
-static bool describes(const struct team *team, const struct study *study, size_t place)
-{
-    size_t at = described_at(team, place);
-    return at < study->gpu_count && strcmp(study->gpus[at].uuid, team->gpus[place]->gpu.uuid) == 0;
-}
-
-void team_describe_one(const struct team *team, size_t place, struct study *study)
-{
-    if (place == team->lead || team->earlier_count > 0 || !describes(team, study, team->lead) ||
-        !describes(team, study, place))
-        team_describe(team, study);
-    else
-        gpu_comparison_judge(&team->comparison, place, team->lead,
-                             &study->gpus[described_at(team, place)]);
-}
-
-/* The team's own figures go before those of a comparison with earlier times. */
-static void describe_earlier(const struct earlier_gpu *earlier, struct study *study)
-{
-    size_t i = study_gpus_find(study->gpus, study->gpu_count, earlier->gpu.uuid);
-    struct study_gpu *gpu =
-        i < study->gpu_count ? &study->gpus[i] : ARRAY_APPEND(study->gpus, study->gpu_count);
-    if (gpu->ratio > 0)
-        return;
-    (void)snprintf(gpu->uuid, sizeof gpu->uuid, "%s", earlier->gpu.uuid);
-    gpu->compared = earlier->gpu.compared;
-    gpu->spread = earlier->gpu.spread;
-    gpu->ratio =
-        earlier->gpu.ratio * study_gpus_ratio(study->gpus, study->gpu_count, earlier->lead);
 }
 
 void team_describe(const struct team *team, struct study *study)
@@ -286,24 +355,21 @@ void team_describe(const struct team *team, struct study *study)
     free(study->gpus);
     study->gpus = NULL;
     study->gpu_count = 0;
-    for (size_t i = 0; i < team->count && team->count + team->earlier_count > 1; i++) {
+    for (size_t i = 0; i < team->count && team->count > 1; i++) {
         size_t place = i == 0 ? team->lead : i <= team->lead ? i - 1 : i;
         struct study_gpu *gpu = ARRAY_APPEND(study->gpus, study->gpu_count);
         (void)snprintf(gpu->uuid, sizeof gpu->uuid, "%s", team->gpus[place]->gpu.uuid);
-        gpu_comparison_judge(&team->comparison, place, team->lead, gpu);
+        comparison_judge(&team->comparison, place, team->lead, gpu);
         if (i == 0)
             gpu->ratio = 1;
     }
-    for (size_t i = 0; i < team->earlier_count; i++)
-        describe_earlier(&team->earlier[i], study);
 }
 
-struct study_gpu *team_find(const struct fleet_gpu *gpu, struct study *study)
+bool team_compares(const struct team *team, const struct study *study, const char *uuid)
 {
-    if (gpu == NULL)
-        return NULL;
-    size_t place = study_gpus_find(study->gpus, study->gpu_count, gpu->gpu.uuid);
-    return place < study->gpu_count ? &study->gpus[place] : NULL;
+    size_t place = study_gpus_find(study->gpus, study->gpu_count, uuid);
+    return strcmp(team_lead(team)->gpu.uuid, uuid) == 0 ||
+           (place < study->gpu_count && study->gpus[place].ratio > 0);
 }
 
 struct gpu_conditions team_conditions(const struct team *team)
@@ -314,7 +380,7 @@ struct gpu_conditions team_conditions(const struct team *team)
     for (size_t i = 0; i < team->count; i++) {
         struct gpu_conditions one = {0};
         if (team->gpus[i]->open)
-            one = gpu_client_conditions(team->gpus[i]->client);
+            one = device_client_conditions(team->gpus[i]->client);
         if (!one.known)
             continue;
         all.known = true;
@@ -332,7 +398,7 @@ struct gpu_conditions team_conditions(const struct team *team)
 bool team_not_prepared(const struct team *team)
 {
     for (size_t i = 0; i < team->count; i++)
-        if (gpu_client_not_prepared(team->gpus[i]->client))
+        if (device_client_not_prepared(team->gpus[i]->client))
             return true;
     return false;
 }

@@ -53,7 +53,7 @@ static int wait_for_sources(struct tuning *tuning, const struct tuning_job *job,
 static int open_problem(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
     const struct template *template = &job->kernel->template;
-    struct gpu_problem problem = {
+    struct opened_problem problem = {
         .template_path = template->path,
         .template = template,
         .template_hash = template->hash,
@@ -96,8 +96,8 @@ static bool others_go_on(const struct tuning *tuning, const struct fleet_gpu *fa
 {
     struct team *team = tuning->team;
     for (size_t i = 0; i < team->count && team_other(team, failed) == NULL; i++)
-        if (team->gpus[i] != failed && team->gpus[i]->away && !team->gpus[i]->broken)
-            (void)team_return(team, team->gpus[i], NULL);
+        if (team->gpus[i] != failed && team->gpus[i]->pauses)
+            team_resume(team->gpus[i]);
     return team_other(team, failed) != NULL;
 }
 
@@ -113,7 +113,7 @@ static int do_on_team(struct tuning *tuning, struct tuning_job *job,
             return status;
         tuning_notice(tuning, failed, "failed", error != NULL ? error->message : "",
                       "another one takes over");
-        team_leave(tuning->team, failed, true);
+        team_leave(tuning->team, failed, status != ERROR_MEMORY);
     }
 }
 
@@ -154,8 +154,8 @@ static int measure_job(struct tuning *tuning, struct tuning_job *job, struct err
     job->not_prepared = team_not_prepared(tuning->team);
     if (status != 0)
         return status;
-    if (gpu_client_empty_batch_ns(tuning_client(tuning)) > 0)
-        job->study.empty_batch_ns = gpu_client_empty_batch_ns(tuning_client(tuning));
+    if (device_client_empty_batch_ns(tuning_client(tuning)) > 0)
+        job->study.empty_batch_ns = device_client_empty_batch_ns(tuning_client(tuning));
     note_conditions(&job->study.conditions, team_conditions(tuning->team));
     return 0;
 }
@@ -192,8 +192,6 @@ int tune_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
     tuning_job_begin(job);
     int status = tuning_job_can_win(job) ? measure_job(tuning, job, error)
                                          : record_reopen(tuning->record, job->record_id, error);
-    if (status == 0 && tuning->measured != NULL)
-        tuning->measured(tuning->user, job);
     if (job->proposer != NULL)
         tuning_job_drop_untried(job, tuning->pool);
     study_link_twins(&job->study);

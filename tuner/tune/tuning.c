@@ -3,11 +3,9 @@
 #include "base/alloc.h"
 #include "base/statistics.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-struct gpu_client *tuning_client(const struct tuning *tuning)
+struct device_client *tuning_client(const struct tuning *tuning)
 {
     return team_lead(tuning->team)->client;
 }
@@ -41,11 +39,10 @@ struct contender tuning_contender(const struct result *result, size_t order)
 }
 
 /* A result's samples, as if the first GPU had taken them; a new array. */
-static double *scale(const struct study_gpu *gpus, size_t gpu_count, const struct result *result)
+static double *scale(const struct study *study, const struct result *result)
 {
     double *scaled_ns = alloc_zeroed(result->sample_count, sizeof *scaled_ns);
-    const struct study_gpu *gpu = study_gpus_search(gpus, gpu_count, result->gpu);
-    double ratio = gpu != NULL ? study_gpus_ratio(gpu, 1, result->gpu) : 1;
+    double ratio = study_gpus_ratio(study->gpus, study->gpu_count, result->gpu);
     for (size_t i = 0; i < result->sample_count; i++)
         scaled_ns[i] = result->samples_ns[i] / ratio;
     return scaled_ns;
@@ -58,17 +55,15 @@ bool *tuning_choose(const struct tuning *tuning, const struct study *study, unsi
     struct contender *contenders = alloc_zeroed(study->result_count, sizeof *contenders);
     double **scaled_ns = alloc_zeroed(study->result_count, sizeof *scaled_ns);
     bool *chosen = alloc_zeroed(study->result_count, sizeof *chosen);
-    struct study_gpu *gpus = study_gpus_sort(study->gpus, study->gpu_count);
     rules.finalists = most;
     rules.spread = study_gpus_spread(study->gpus, study->gpu_count);
     for (size_t i = 0; i < study->result_count; i++) {
         contenders[i] = tuning_contender(&study->results[i], i);
-        contenders[i].samples_ns = scaled_ns[i] = scale(gpus, study->gpu_count, &study->results[i]);
+        contenders[i].samples_ns = scaled_ns[i] = scale(study, &study->results[i]);
     }
     *count = race_finalists(contenders, study->result_count, &rules, chosen);
     for (size_t i = 0; i < study->result_count; i++)
         free(scaled_ns[i]);
-    free(gpus);
     free(scaled_ns);
     free(contenders);
     return chosen;

@@ -1,19 +1,16 @@
-/*
- * What all jobs of a run share, and the steps that screening and finals have in common.
- */
+/* What all jobs of a run share, and the steps that screening and finals have in common. */
 #ifndef AUTOTUNE_TUNING_H
 #define AUTOTUNE_TUNING_H
 
 #include "base/error.h"
 #include "compile/compile_pool.h"
 #include "record/record.h"
-#include "tune/allowance.h"
+#include "tune/budget.h"
 #include "tune/compile_ahead.h"
-#include "tune/gpu_client.h"
+#include "tune/device_client.h"
 #include "tune/progress.h"
 #include "tune/race.h"
 #include "tune/team.h"
-#include "tune/timings.h"
 #include "tune/tuning_job.h"
 
 #include <stdbool.h>
@@ -36,11 +33,9 @@ struct tuning {
     struct allowance allowance; /* of the job at hand */
     /* Called before a job's finals, in which the job needs no compiler; NULL: not called */
     int (*before_finals)(void *user, const struct tuning_job *job, struct error *error);
-    /* Called when the GPUs are done with a job that has no error; NULL: not called */
-    void (*measured)(void *user, const struct tuning_job *job);
     /* Something that the user should know; NULL: nobody is told */
     void (*notice)(void *user, const struct error *notice);
-    void *user; /* of all three */
+    void *user; /* of both */
 };
 
 /*
@@ -53,7 +48,7 @@ struct tuning {
 #define TUNING_COMPARABLE_NS (2 * TUNING_SHORT_NS)
 
 /* The GPU that holds the finals. */
-struct gpu_client *tuning_client(const struct tuning *tuning);
+struct device_client *tuning_client(const struct tuning *tuning);
 
 /* Tells the user of a GPU: "GPU 2 (GPU-…) failed: REASON; the others take over its work". */
 void tuning_notice(const struct tuning *tuning, const struct fleet_gpu *gpu, const char *what,

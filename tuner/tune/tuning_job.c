@@ -317,7 +317,7 @@ void tuning_job_give_up(struct tuning_job *job, size_t index, enum outcome outco
 }
 
 void tuning_job_take_answer(struct tuning_job *job, size_t index,
-                            const struct gpu_client_answer *answer)
+                            const struct device_client_answer *answer)
 {
     double limit_s = answer->outcome == OUTCOME_TIMEOUT ? job->launch_timeout_s : 0;
     bool was_right = job->known[index] && job->study.results[index].outcome == OUTCOME_MEASURED;

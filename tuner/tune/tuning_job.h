@@ -11,8 +11,7 @@
 #include "compile/compile_pool.h"
 #include "record/study.h"
 #include "template/sweep.h"
-#include "tune/compile_doubt.h"
-#include "tune/gpu_client.h"
+#include "tune/device_client.h"
 #include "tune/kernel_stats.h"
 #include "tune/proposer.h"
 
@@ -25,7 +24,7 @@ struct tuning_job {
     const struct bindings *problem;
     const struct environment *environment; /* of this run */
     struct bindings fixed;                 /* problem values and device attributes */
-    struct bindings largest; /* parameters whose buffers need the most memory: job_memory.h */
+    struct bindings largest; /* parameters whose buffers need the most memory: job_memory_check() */
     struct study study;
     struct compile_job **compile_jobs; /* of study.results[i]; NULL: not requested, or dropped */
     size_t *order;                     /* of the variants to compile: tuning_job_shuffle() */
@@ -50,6 +49,17 @@ struct tuning_job {
     bool
         careful; /* a variant damaged what others use, unseen: the finals are to be checked carefully */
     const struct compile_watch *watch; /* NULL: nobody is told */
+};
+
+/* Notices when the first variants of a run all fail to compile with one message. Then the kernel is
+ * probably wrong, and the user should know before the others are tried. */
+enum { DOUBT_VARIANTS = 8, DOUBT_REASON_BYTES = 256 };
+
+/* Zeroed is the start of a run. */
+struct compile_doubt {
+    size_t failures; /* alike, and nothing else so far */
+    char reason[DOUBT_REASON_BYTES];
+    bool settled; /* a variant compiled or failed otherwise, or the user was told */
 };
 
 /* Whom to tell that the first variants of a run do not compile; shared by its jobs. */
@@ -149,6 +159,6 @@ void tuning_job_give_up(struct tuning_job *job, size_t index, enum outcome outco
 
 /* Ends a variant with what the GPU client made of it. */
 void tuning_job_take_answer(struct tuning_job *job, size_t index,
-                            const struct gpu_client_answer *answer);
+                            const struct device_client_answer *answer);
 
 #endif

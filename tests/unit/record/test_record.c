@@ -142,7 +142,7 @@ static void test_studies_read_back_as_they_were(void **state)
     study.gpu_count = 2;
     study.gpus = alloc_zeroed(2, sizeof *study.gpus);
     study.gpus[0] = (struct study_gpu){.uuid = "GPU-a", .ratio = 1};
-    study.gpus[1] = (struct study_gpu){"GPU-b", 9, 1, 1.0123456789, 0.014, 1.02, 0.003};
+    study.gpus[1] = (struct study_gpu){"GPU-b", 9, 1, 1.0123456789, 0.014};
     study.rejected_estimated = true;
     struct record *record = open_record("record.sqlite");
     store(record, &study);

@@ -1,4 +1,4 @@
-#include "tune/allowance.h"
+#include "tune/budget.h"
 
 #include "base/event_loop.h"
 

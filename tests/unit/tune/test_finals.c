@@ -91,7 +91,7 @@ static void assert_unharmed(const char *script)
 {
     struct tuning_fixture fixture;
     fixture_check(&fixture, hold(&fixture, script, CLOSE_AND_SLOW, 10));
-    assert_int_equal(gpu_client_losses(tuning_client(&fixture.tuning)), 1);
+    assert_int_equal(device_client_losses(tuning_client(&fixture.tuning)), 1);
     assert_true(fixture.job.study.has_winner);
     assert_int_equal(samples_of(&fixture, 20), MOST_SAMPLES);
     assert_int_equal(samples_of(&fixture, 20.0002), MOST_SAMPLES);
@@ -200,6 +200,21 @@ static void the_race_goes_on_when_the_leader_fails(void **state)
     fixture_assert_winner(&fixture, 20.05);
     assert_true(fixture_result(&fixture, 20.12)->tied); /* 0.6 % slower than the leader was */
     assert_int_equal(scripted_worker_count("measure:us=20.05"), 2 * 4);
+    fixture_end(&fixture);
+}
+
+/* Whoever does not lead is only out: the others keep what they have. */
+static void the_winner_stays_when_a_rival_fails_at_the_end(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_check(&fixture, hold_within(0.005, &fixture, "verify:us=20.05 1 fail wrong_result\n",
+                                        "us = 20, 20.05, 20.06", 10));
+    fixture_assert_outcome(&fixture, 20.05, OUTCOME_WRONG_RESULT, "scripted");
+    fixture_assert_winner(&fixture, 20);
+    assert_true(fixture_result(&fixture, 20.06)->tied);
+    assert_int_equal(scripted_worker_count("verify"), 3);
+    assert_int_equal(scripted_worker_count("measure:us=20"), 4);
     fixture_end(&fixture);
 }
 
@@ -321,7 +336,7 @@ static void who_begins_anew_is_loaded(void **state)
                                  "measure:us=6 6 signal 9\n"
                                  "measure:us=6.0001 8 put sampled 0 1\n",
                                  CLOSE_AND_SLOW_BATCHES, 10));
-    assert_int_equal(gpu_client_losses(tuning_client(&fixture.tuning)), 1);
+    assert_int_equal(device_client_losses(tuning_client(&fixture.tuning)), 1);
     assert_all_single(&fixture);
     fixture_assert_measured(&fixture, 7);
     fixture_end(&fixture);
@@ -352,6 +367,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_finalist_that_costs_the_worker_is_out),
         SCRATCH_TEST(a_liar_does_not_win),
         SCRATCH_TEST(the_race_goes_on_when_the_leader_fails),
+        SCRATCH_TEST(the_winner_stays_when_a_rival_fails_at_the_end),
         SCRATCH_TEST(damage_is_blamed_on_its_culprit),
         SCRATCH_TEST(the_last_one_left_wins),
         SCRATCH_TEST(if_everyone_fails_nobody_wins),

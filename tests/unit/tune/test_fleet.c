@@ -25,48 +25,6 @@ static void start(struct tuning_fixture *fixture, size_t gpus, const char *scrip
     fixture_gpus = 1;
 }
 
-static void every_gpu_takes_its_share(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    /* nobody's first trial ends before everyone has one */
-    start(&fixture, 3,
-          "trial@0 1 after 1 trial@2\n"
-          "trial@1 1 after 1 trial@2\n"
-          "trial@2 1 after 1 trial@1\n",
-          "us = 20..39");
-    screen(&fixture);
-    for (int us = 20; us < 40; us++)
-        fixture_assert_measured(&fixture, us);
-    assert_true(scripted_worker_count("trial") >= 20); /* more, to compare the GPUs */
-    assert_true(scripted_worker_count("trial@0") > 0);
-    assert_true(scripted_worker_count("trial@1") > 0);
-    assert_true(scripted_worker_count("trial@2") > 0);
-    fixture_end(&fixture);
-}
-
-/* What goes wrong on one GPU is its variant's, and costs the others nothing. */
-static void failures_stay_with_their_variants(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    start(&fixture, 2,
-          "trial:us=22 * fail wrong_result\n"
-          "trial:us=23 * lose fault\n"
-          "trial:us=24 * hang\n"
-          "trial:us=25 * signal 11\n",
-          "us = 20..29");
-    screen(&fixture);
-    fixture_assert_outcome(&fixture, 22, OUTCOME_WRONG_RESULT, "scripted");
-    fixture_assert_outcome(&fixture, 23, OUTCOME_FAULT, "scripted");
-    fixture_assert_outcome(&fixture, 24, OUTCOME_TIMEOUT, "did not end within 0.5 s");
-    fixture_assert_outcome(&fixture, 25, OUTCOME_FAULT,
-                           "was killed by signal 11 (Segmentation fault)");
-    for (int us = 26; us < 30; us++)
-        fixture_assert_measured(&fixture, us);
-    fixture_end(&fixture);
-}
-
 /* GPU 1 is 5 % slower: its times are recorded as they are, and compared as if GPU 0 had taken them. */
 static void the_times_of_a_slower_gpu_are_put_right(void **state)
 {
@@ -103,46 +61,6 @@ static void the_times_of_a_slower_gpu_are_put_right(void **state)
     fixture_end(&fixture);
 }
 
-/* GPU 1 is 2 % slower, but only 1 % with the variant that comes second. */
-static void finals_are_held_on_one_gpu_and_checked_on_another(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    start(&fixture, 2,
-          "trial@1 * slower 1.02\n"
-          "measure@1:us=20.1 * slower 1.005\n"
-          "measure@1 * slower 1.02\n",
-          "us = 20, 20.1, 25");
-    screen(&fixture);
-    fixture_check(&fixture, finals_hold(&fixture.tuning, &fixture.job, &fixture.error));
-    const struct study *study = &fixture.job.study;
-    const struct study_gpu *checker = &study->gpus[1];
-    fixture_assert_winner(&fixture, 20);
-    assert_string_equal(fixture_result(&fixture, 20)->gpu, "GPU-scripted");
-    assert_string_equal(fixture_result(&fixture, 20.1)->gpu, "GPU-scripted");
-    assert_true(checker->winner_ratio > 1.018 && checker->winner_ratio < 1.022);
-    /* 20.4 there, and the other 20.2005 */
-    assert_true(checker->winner_loss > 0.0085 && checker->winner_loss < 0.0115);
-    assert_true(scripted_worker_count("measure@1") >= 8);
-    assert_int_equal(checker->failed, 0);
-    fixture_end(&fixture);
-}
-
-/* A finalist that fails only there is not out, but the report says so. */
-static void what_fails_in_the_check_is_told_and_stays(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    start(&fixture, 2, "measure@1:us=20.01 * fail wrong_result\n", "us = 20, 20.01, 25");
-    screen(&fixture);
-    fixture_check(&fixture, finals_hold(&fixture.tuning, &fixture.job, &fixture.error));
-    assert_true(fixture.job.study.has_winner);
-    fixture_assert_measured(&fixture, 20);
-    fixture_assert_measured(&fixture, 20.01);
-    assert_int_equal(fixture.job.study.gpus[1].failed, 1);
-    fixture_end(&fixture);
-}
-
 static void assert_all_measured_on(const struct tuning_fixture *fixture, const char *uuid)
 {
     const struct study *study = &fixture->job.study;
@@ -164,47 +82,12 @@ static void a_gpu_that_fails_leaves_its_work_to_the_others(void **state)
           "us = 20..27");
     screen(&fixture);
     assert_all_measured_on(&fixture, "GPU-scripted");
-    assert_true(fixture.team.gpus[1]->away);
+    assert_true(fixture.team.gpus[1]->lost);
     assert_int_equal(fixture.team.lead, 0);
-    fixture_end(&fixture);
-}
-
-static void a_gpu_comes_back_when_it_can(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    /* the first one waits for the other */
-    start(&fixture, 2,
-          "trial@0 1 after 1 trial@1\n"
-          "trial@0 2 after 2 trial@1\n"
-          "trial@1 1 die 3\n"
-          "device@1 2-4 die 3\n",
-          "us = 20..27");
-    fixture.tuning.launch_timeout_s = 30;
-    screen(&fixture);
-    assert_false(fixture.team.gpus[1]->away);
-    assert_true(scripted_worker_count("trial@1") >= 2);
-    for (int us = 20; us < 28; us++)
-        fixture_assert_measured(&fixture, us);
-    fixture_end(&fixture);
-}
-
-/* The finals are then the other's, too. */
-static void if_the_leading_gpu_fails_another_one_leads(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    start(&fixture, 2,
-          "trial@1 1 after 1 trial@0\n"
-          "trial@0 1 die 3\n"
-          "device@0 2- die 3\n",
-          "us = 20..27");
-    screen(&fixture);
-    assert_int_equal(fixture.team.lead, 1);
-    fixture_check(&fixture, finals_hold(&fixture.tuning, &fixture.job, &fixture.error));
-    fixture_assert_winner(&fixture, 20);
-    assert_all_measured_on(&fixture, "GPU-scripted-1");
-    assert_string_equal(fixture.job.study.gpus[0].uuid, "GPU-scripted-1");
+    scripted_worker_script("");
+    fixture_open(&fixture); /* the next problem is without it, though it would work */
+    assert_false(fixture.team.gpus[1]->open);
+    assert_true(fixture.team.gpus[1]->away);
     fixture_end(&fixture);
 }
 
@@ -321,40 +204,6 @@ static void no_gpu_is_blamed_for_what_a_compile_worker_does(void **state)
     fixture_end(&fixture);
 }
 
-/* Nobody wins there, and unloading shows that the checker's worker cannot be replaced. */
-static void the_leading_gpu_is_not_blamed_for_the_one_that_checks(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    start(&fixture, 2,
-          "verify@0 * fail wrong_result\n"
-          "unload@1 1 die 3\n"
-          "device@1 2- die 3\n",
-          "us = 20, 20.1, 25");
-    screen(&fixture);
-    fixture_check(&fixture, finals_hold(&fixture.tuning, &fixture.job, &fixture.error));
-    assert_false(fixture.job.study.has_winner);
-    assert_int_equal(fixture.team.lead, 0);
-    assert_false(fixture.team.gpus[0]->away);
-    assert_true(fixture.team.gpus[1]->away);
-    fixture_end(&fixture);
-}
-
-/* What it measured is measured by another one. */
-static void a_gpu_that_somebody_else_uses_pauses(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    start(&fixture, 2,
-          "trial@0 1 after 1 trial@1\n"
-          "trial@1 * merge {\"other_processes\":1,\"sm_clock_mhz\":1000}\n",
-          "us = 20..27");
-    screen(&fixture);
-    assert_all_measured_on(&fixture, "GPU-scripted");
-    assert_true(scripted_worker_count("trial@1") > 0);
-    fixture_end(&fixture);
-}
-
 static void what_a_throttled_gpu_measures_is_measured_by_another(void **state)
 {
     (void)state;
@@ -377,18 +226,6 @@ static void if_all_are_disturbed_one_goes_on(void **state)
     screen(&fixture);
     for (int us = 20; us < 28; us++)
         fixture_assert_measured(&fixture, us);
-    fixture_end(&fixture);
-}
-
-static void a_check_that_fails_costs_nothing(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    start(&fixture, 2, "measure@1 * die 3\ndevice@1 2- die 3\n", "us = 20, 20.1, 25");
-    screen(&fixture);
-    fixture_check(&fixture, finals_hold(&fixture.tuning, &fixture.job, &fixture.error));
-    fixture_assert_winner(&fixture, 20);
-    assert_true(fixture.job.study.gpus[1].winner_ratio == 0);
     fixture_end(&fixture);
 }
 
@@ -500,14 +337,8 @@ int main(int argc, char **argv)
     if (argc > 1)
         return scripted_worker_main(argv);
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(every_gpu_takes_its_share),
-        SCRATCH_TEST(failures_stay_with_their_variants),
         SCRATCH_TEST(the_times_of_a_slower_gpu_are_put_right),
-        SCRATCH_TEST(finals_are_held_on_one_gpu_and_checked_on_another),
-        SCRATCH_TEST(what_fails_in_the_check_is_told_and_stays),
         SCRATCH_TEST(a_gpu_that_fails_leaves_its_work_to_the_others),
-        SCRATCH_TEST(a_gpu_comes_back_when_it_can),
-        SCRATCH_TEST(if_the_leading_gpu_fails_another_one_leads),
         SCRATCH_TEST(if_all_gpus_fail_so_does_the_run),
         SCRATCH_TEST(nobody_waits_for_a_gpu_that_hangs_while_it_opens_a_problem),
         SCRATCH_TEST(a_gpu_that_opens_a_problem_later_joins),
@@ -515,11 +346,8 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_problem_that_fits_on_one_gpu_is_done_there),
         SCRATCH_TEST(a_gpu_that_pauses_comes_back_when_the_others_fail),
         SCRATCH_TEST(no_gpu_is_blamed_for_what_a_compile_worker_does),
-        SCRATCH_TEST(the_leading_gpu_is_not_blamed_for_the_one_that_checks),
-        SCRATCH_TEST(a_gpu_that_somebody_else_uses_pauses),
         SCRATCH_TEST(what_a_throttled_gpu_measures_is_measured_by_another),
         SCRATCH_TEST(if_all_are_disturbed_one_goes_on),
-        SCRATCH_TEST(a_check_that_fails_costs_nothing),
         SCRATCH_TEST(a_single_variant_is_done_once),
         SCRATCH_TEST(workers_end_while_the_run_goes_on),
         SCRATCH_TEST(so_many_gpus_have_to_be_listed),

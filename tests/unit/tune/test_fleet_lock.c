@@ -100,7 +100,7 @@ static void two_runs_never_wait_for_each_other(void **state)
     for (int i = 0; i < GPUS; i++) {
         gpus[i] = (struct fleet_gpu){.node = nodes_at(nodes, 1), .lock.file = -1};
         (void)snprintf(gpus[i].gpu.uuid, sizeof gpus[i].gpu.uuid, "%c", "CAB"[i]);
-        assert_int_equal(gpu_client_new(&gpus[i].client, gpus[i].node, i, &loop, &error), 0);
+        assert_int_equal(device_client_new(&gpus[i].client, gpus[i].node, i, &loop, &error), 0);
     }
     assert_int_equal(fleet_lock(&fleet, false, &notice, &waited_ns, &error), 0);
     for (int i = 0; i < GPUS; i++)

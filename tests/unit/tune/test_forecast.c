@@ -1,4 +1,4 @@
-#include "tune/forecast.h"
+#include "tune/progress.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,15 +5,12 @@
 #include "base/interrupt.h"
 #include "unit/tune/tuning_fixture.h"
 
-#include <sys/wait.h>
-
 struct observed {
     char notices[2048]; /* one after the other, a line each */
     size_t studies;
     size_t tuned_entries[8]; /* in the tuned INI when that study was done */
     size_t fail_at;          /* the study that cannot be reported, from 1; 0: none */
-    size_t ended_at; /* the study during whose report the device worker ends, from 1; 0: none */
-    struct run *run; /* for reading, until it is released */
+    struct run *run;         /* for reading, until it is released */
     struct error error;
 };
 
@@ -43,24 +40,11 @@ static void notice(void *user, const struct error *error)
                    error->message);
 }
 
-/* That a worker ends about now, or that none has ended. With the address sanitizer all end later. */
-static void assert_worker_ends(bool ends)
-{
-#if defined __SANITIZE_ADDRESS__
-    ends = false;
-#endif
-    siginfo_t ended = {0};
-    assert_int_equal(waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT | (ends ? 0 : WNOHANG)), 0);
-    assert_int_equal(ended.si_pid != 0, ends);
-}
-
 static int study_done(void *user, const struct study *study, struct error *error)
 {
     struct observed *observed = user;
     assert_true(study->complete || study->result_count == 0);
     observed->tuned_entries[observed->studies++] = count_tuned_entries();
-    if (observed->ended_at > 0)
-        assert_worker_ends(observed->studies == observed->ended_at);
     if (observed->studies == observed->fail_at)
         return error_set(error, ERROR_RECORD, "no report");
     return 0;
@@ -151,45 +135,6 @@ static void clear_folder(void)
 }
 
 /* --- a run --- */
-
-static void every_outcome_once(void **state)
-{
-    (void)state;
-    struct observed observed;
-    struct end end = run("compile:us=20 * refuse scripted.cu(1): error: no\n"
-                         "compile:us=27 * binary twin\n"
-                         "compile:us=30 * binary twin\n"
-                         "trial:us=21 * fail load_error\n"
-                         "trial:us=22 * fail not_resident\n"
-                         "trial:us=23 * fail wrong_result\n"
-                         "trial:us=24 * fail launch_error\n"
-                         "trial:us=25 * die 3\n"
-                         "trial:us=26 * hang\n"
-                         "trial:us=29 * fail invalid\n",
-                         "us = 20..30\nconstraint = us != 28 or registers < 10", &observed);
-    check_end(&end, &observed);
-    assert_int_equal(observed.studies, 1);
-    assert_int_equal(end.study.result_count, 11);
-    for (int i = 0; i < OUTCOME_COUNT; i++)
-        assert_int_equal(study_count(&end.study, (enum outcome)i), i != OUTCOME_COMPILED);
-    assert_true(winner_us(&end) == 27);
-    assert_int_equal(observed.tuned_entries[0], 1);
-    assert_string_equal(observed.notices, "");
-    release(&end);
-}
-
-/* The driver takes its time for that. */
-static void the_device_worker_ends_while_the_last_study_is_stored(void **state)
-{
-    (void)state;
-    struct observed observed = {.ended_at = 2};
-    scripted_worker_script("");
-    fixture_files("n = 1, 2\nus = 20, 30", 0.5);
-    struct end end = run_with((struct run_options){.quiet = true}, &observed);
-    check_end(&end, &observed);
-    assert_int_equal(observed.studies, 2);
-    release(&end);
-}
 
 /* The driver answers when two compile workers are ready. */
 static void with_nothing_compiled_all_compile_workers_start_at_once(void **state)
@@ -307,69 +252,7 @@ static void the_tuned_ini_gains_each_study_as_it_is_done(void **state)
     release(&end);
 }
 
-static void if_nothing_is_valid_there_is_no_tuned_ini(void **state)
-{
-    (void)state;
-    struct observed observed;
-    struct end end = run("trial * fail wrong_result\n", "us = 20, 30", &observed);
-    assert_int_equal(end.status, 0);
-    assert_int_equal(end.winners, ERROR_NOTHING_VALID);
-    assert_non_null(strstr(observed.error.message, "'scripted'"));
-    assert_int_equal(observed.studies, 1);
-    assert_int_equal(count_tuned_entries(), 0);
-    release(&end);
-}
-
-static void static_mode_needs_no_gpu(void **state)
-{
-    (void)state;
-    struct observed observed = {0};
-    scripted_worker_script("compile:us=30 * die 3\n");
-    fixture_files("us = 20, 30", 0.5);
-    struct end end = run_with((struct run_options){.arch = "sm_90"}, &observed);
-    check_end(&end, &observed);
-    assert_int_equal(study_count(&end.study, OUTCOME_COMPILED), 1);
-    assert_int_equal(study_count(&end.study, OUTCOME_COMPILE_ERROR), 1);
-    assert_int_equal(scripted_worker_count("device"), 0);
-    assert_int_equal(count_tuned_entries(), 0);
-    release(&end);
-}
-
 /* --- a second run --- */
-
-static void a_second_run_has_nothing_to_do(void **state)
-{
-    (void)state;
-    struct observed observed;
-    struct end end = run("", "n = 1, 2\nus = 20, 30", &observed);
-    check_end(&end, &observed);
-    release(&end);
-    size_t trials = scripted_worker_count("trial");
-    size_t compiled = scripted_worker_count("compile");
-    end = run("open * error -3\n", "n = 1, 2\nus = 20, 30", &observed);
-    check_end(&end, &observed);
-    assert_true(winner_us(&end) == 20);
-    assert_int_equal(scripted_worker_count("trial"), trials);
-    assert_int_equal(scripted_worker_count("compile"), compiled);
-    assert_int_equal(observed.studies, 2);
-    assert_int_equal(count_tuned_entries(), 2);
-    assert_non_null(strstr(observed.notices, "nothing to do"));
-    release(&end);
-}
-
-static void remeasuring_ignores_the_record(void **state)
-{
-    (void)state;
-    struct observed observed;
-    struct end end = run("", "us = 20, 30", &observed);
-    release(&end);
-    size_t trials = scripted_worker_count("trial");
-    observed = (struct observed){0};
-    end = run_with((struct run_options){.remeasure = true}, &observed);
-    check_end(&end, &observed);
-    assert_int_equal(scripted_worker_count("trial"), 2 * trials);
-    release(&end);
-}
 
 static void a_failed_run_is_taken_up_where_it_ended(void **state)
 {
@@ -396,104 +279,7 @@ static void a_failed_run_is_taken_up_where_it_ended(void **state)
     release(&end);
 }
 
-static void failures_are_known_to_the_second_run(void **state)
-{
-    (void)state;
-    struct observed observed;
-    struct end end = run("trial:us=20 * die 3\nload 1 error -4\n", "us = 20, 21, 22", &observed);
-    assert_int_equal(end.status, ERROR_DEVICE);
-    release(&end);
-    end = run("", "us = 20, 21, 22", &observed);
-    check_end(&end, &observed);
-    assert_true(winner_us(&end) == 21);
-    assert_int_equal(scripted_worker_count("trial:us=20"), 1);
-    assert_int_equal(study_count(&end.study, OUTCOME_FAULT), 1);
-    release(&end);
-}
-
-/* In a process of its own, since an interruption is for good. The signal may come before the replies
- * to the first two trials are taken. */
-static int interrupted_run(void)
-{
-    struct observed observed;
-    interrupt_install();
-    struct end end = run("trial 3 interrupt\n", "us = 20, 21, 22, 23", &observed);
-    const char *count = strstr(observed.error.message, " of 4 variants are in the record");
-    bool counted = count != NULL && count[-1] >= '0' && count[-1] <= '2';
-    return end.status != ERROR_INTERRUPTED ? 1 : !counted ? 2 : 0;
-}
-
-static void an_interrupted_run_is_taken_up_where_it_ended(void **state)
-{
-    (void)state;
-    struct observed observed;
-    int status = 0;
-    pid_t child = fork();
-    if (child == 0)
-        _exit(interrupted_run());
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
-    assert_int_equal(scripted_worker_count("trial"), 3);
-    struct end end = run("", "us = 20, 21, 22, 23", &observed);
-    check_end(&end, &observed);
-    assert_true(winner_us(&end) == 20);
-    assert_in_range(scripted_worker_count("trial"), 5, 7); /* what was under way, twice */
-    release(&end);
-}
-
 /* --- what a run refuses, and what ends it --- */
-
-/* Whenever a run is interrupted, it has tried about as many of each quarter of the values. */
-static void what_was_tried_is_a_fair_sample_at_any_time(void **state)
-{
-    enum { FIRST = 20, QUARTER = 15, MOST_APART = 9 };
-    (void)state;
-    struct observed observed;
-    struct end end = run("", "us = 20..79", &observed);
-    check_end(&end, &observed);
-    char *order = scripted_worker_order("trial");
-    char *rest = NULL;
-    size_t tried[4] = {0};
-    for (char *us = strtok_r(order, " ", &rest); us != NULL; us = strtok_r(NULL, " ", &rest)) {
-        tried[(strtoul(us, NULL, 10) - FIRST) / QUARTER]++;
-        for (size_t i = 0; i < 4; i++)
-            for (size_t j = 0; j < 4; j++)
-                assert_true(tried[i] < tried[j] + MOST_APART);
-    }
-    assert_int_equal(tried[0], QUARTER);
-    free(order);
-    release(&end);
-}
-
-static void a_problem_without_memory_is_refused_and_the_others_go_on(void **state)
-{
-    (void)state;
-    struct observed observed;
-    struct end end = run("open 1 error -9\n", "n = 1, 2\nus = 20, 30", &observed);
-    assert_int_equal(end.status, 0);
-    assert_int_equal(end.winners, ERROR_MEMORY);
-    assert_int_equal(end.refused, 1);
-    assert_int_equal(observed.studies, 1);
-    assert_int_equal(count_tuned_entries(), 1);
-    assert_string_equal(observed.notices, "scripted\n");
-    assert_non_null(strstr(observed.error.message, "1 of 2 problems"));
-    release(&end);
-}
-
-/* The GPU has 141 GB. */
-static void a_problem_larger_than_the_gpu_is_not_even_compiled(void **state)
-{
-    (void)state;
-    struct observed observed;
-    struct end end = run("", "n = 2^40\nus = 20, 30", &observed);
-    assert_int_equal(end.status, 0);
-    assert_int_equal(end.winners, ERROR_MEMORY);
-    assert_int_equal(scripted_worker_count("compile:us=20"), 0);
-    assert_int_equal(scripted_worker_count("open"), 0);
-    assert_int_not_equal(observed.notices[0], '\0');
-    release(&end);
-}
 
 /* Memory that was there at first, and is gone when a new worker opens the problem again. */
 static void memory_that_is_gone_later_refuses_the_problem(void **state)
@@ -586,21 +372,6 @@ static void compilations_under_way_are_given_up_at_the_end_of_the_budget(void **
     release(&end);
 }
 
-static void a_budget_without_a_variant_says_so(void **state)
-{
-    (void)state;
-    struct observed observed;
-    double took_s;
-    struct end end = run_within(1, "compile 2- hang\n", "us = 20..60", &observed, &took_s);
-    assert_int_equal(end.status, 0);
-    assert_int_equal(end.winners, ERROR_NOTHING_VALID);
-    assert_non_null(strstr(observed.error.message,
-                           "the budget ended before a valid variant of 'scripted' was found"));
-    assert_true(took_s > 0.7 && took_s < 40);
-    assert_int_equal(end.study.result_count, 0);
-    release(&end);
-}
-
 /* A kernel that takes up to its deadline does not keep the next from being tried. */
 static void failures_cost_what_they_cost(void **state)
 {
@@ -657,8 +428,6 @@ static void what_one_problem_taught_begins_the_next(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(every_outcome_once),
-        SCRATCH_TEST(the_device_worker_ends_while_the_last_study_is_stored),
         SCRATCH_TEST(with_nothing_compiled_all_compile_workers_start_at_once),
         SCRATCH_TEST(a_kill_at_any_request_changes_nothing),
         SCRATCH_TEST(a_death_at_any_request_costs_one_variant),
@@ -667,22 +436,12 @@ int main(int argc, char **argv)
         SCRATCH_TEST(what_was_killed_from_outside_is_tried_again_by_the_next_run),
         SCRATCH_TEST(a_compiler_that_is_killed_from_outside_is_not_the_sources_fault),
         SCRATCH_TEST(the_tuned_ini_gains_each_study_as_it_is_done),
-        SCRATCH_TEST(if_nothing_is_valid_there_is_no_tuned_ini),
-        SCRATCH_TEST(static_mode_needs_no_gpu),
-        SCRATCH_TEST(a_second_run_has_nothing_to_do),
-        SCRATCH_TEST(remeasuring_ignores_the_record),
         SCRATCH_TEST(a_failed_run_is_taken_up_where_it_ended),
-        SCRATCH_TEST(failures_are_known_to_the_second_run),
-        SCRATCH_TEST(an_interrupted_run_is_taken_up_where_it_ended),
-        SCRATCH_TEST(what_was_tried_is_a_fair_sample_at_any_time),
-        SCRATCH_TEST(a_problem_without_memory_is_refused_and_the_others_go_on),
-        SCRATCH_TEST(a_problem_larger_than_the_gpu_is_not_even_compiled),
         SCRATCH_TEST(memory_that_is_gone_later_refuses_the_problem),
         SCRATCH_TEST(a_report_that_fails_ends_the_run),
         SCRATCH_TEST(workers_that_never_start_end_the_run),
         SCRATCH_TEST(results_that_cannot_be_kept_end_the_run),
         SCRATCH_TEST(compilations_under_way_are_given_up_at_the_end_of_the_budget),
-        SCRATCH_TEST(a_budget_without_a_variant_says_so),
         SCRATCH_TEST(failures_cost_what_they_cost),
         SCRATCH_TEST(the_next_problem_is_compiled_during_the_finals),
         SCRATCH_TEST(what_one_problem_taught_begins_the_next),

@@ -1,4 +1,4 @@
-#include "tune/run_limits.h"
+#include "tune/budget.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -14,57 +14,6 @@ static void screen(struct tuning_fixture *fixture)
         assert_true(fixture->job.known[i]);
 }
 
-static void every_variant_has_its_time(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    fixture_start(&fixture, "", "us = 20, 21, 22, 23, 24, 25", 10);
-    screen(&fixture);
-    for (int us = 20; us <= 25; us++) {
-        const struct result *result = fixture_result(&fixture, us);
-        fixture_assert_measured(&fixture, us);
-        assert_int_equal(result->sample_count, 3);
-        assert_int_equal(result->runs, 1);
-        assert_int_equal(result->stats.registers, SCRIPTED_REGISTERS);
-        assert_true(result->stats.known);
-    }
-    fixture_end(&fixture);
-}
-
-static void each_failure_is_its_variant_s_alone(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    fixture_start(&fixture,
-                  "compile:us=20 * refuse scripted.cu(1): error: no\n"
-                  "compile:us=21 * die 3\n"
-                  "trial:us=22 * fail load_error\n"
-                  "trial:us=23 * fail not_resident\n"
-                  "trial:us=24 * repair {\"event\":\"repaired\"}\n"
-                  "trial:us=25 * fail launch_error\n"
-                  "trial:us=26 * lose fault\n"
-                  "trial:us=27 * signal 11\n"
-                  "trial:us=28 * hang\n"
-                  "trial:us=29 * say hello\n",
-                  "us = 20..31\nconstraint = us < 31 or registers < 10", 0.5);
-    screen(&fixture);
-    fixture_assert_outcome(&fixture, 20, OUTCOME_COMPILE_ERROR, "scripted.cu(1): error: no");
-    fixture_assert_outcome(&fixture, 21, OUTCOME_COMPILE_ERROR, "the compiler ended with status 3");
-    fixture_assert_outcome(&fixture, 22, OUTCOME_LOAD_ERROR, "scripted");
-    fixture_assert_outcome(&fixture, 23, OUTCOME_NOT_RESIDENT, "scripted");
-    fixture_assert_outcome(&fixture, 24, OUTCOME_WRONG_RESULT, "scripted");
-    fixture_assert_outcome(&fixture, 25, OUTCOME_LAUNCH_ERROR, "scripted");
-    fixture_assert_outcome(&fixture, 26, OUTCOME_FAULT, "scripted");
-    fixture_assert_outcome(&fixture, 27, OUTCOME_FAULT,
-                           "was killed by signal 11 (Segmentation fault)");
-    fixture_assert_outcome(&fixture, 28, OUTCOME_TIMEOUT, "did not end within 0.5 s");
-    fixture_assert_outcome(&fixture, 29, OUTCOME_FAULT, "sent an invalid message");
-    fixture_assert_measured(&fixture, 30);
-    fixture_assert_outcome(&fixture, 31, OUTCOME_CONSTRAINT, "us < 31 or registers < 10");
-    assert_int_equal(gpu_client_losses(tuning_client(&fixture.tuning)), 4);
-    fixture_end(&fixture);
-}
-
 static void lies_are_faults_and_leave_no_samples(void **state)
 {
     (void)state;
@@ -221,7 +170,7 @@ static void a_gpu_that_has_opened_the_problem_is_not_too_late(void **state)
     fixture_check(&fixture, screening_hold(&fixture.tuning, &fixture.job, &fixture.error));
     assert_true(fixture.fleet.gpus[0].open);
     assert_false(fixture.fleet.gpus[0].away);
-    assert_false(fixture.fleet.gpus[0].broken);
+    assert_false(fixture.fleet.gpus[0].lost);
     fixture_end(&fixture);
 }
 
@@ -247,37 +196,6 @@ static void assert_twins(const struct tuning_fixture *fixture, enum outcome outc
         assert_string_equal(fixture_result(fixture, us)->run_hash,
                             fixture_result(fixture, 21)->run_hash);
     }
-}
-
-/* Whichever the compiler delivers first, the result is that of the first one in the sweep. */
-static void of_twins_one_is_measured(void **state)
-{
-    (void)state;
-    static const char *const sweeps[] = {"us = 20, 21, 22, 23", "us = 21, 23, 22, 20",
-                                         "us = 21, 20, 22, 23"};
-    for (size_t i = 0; i < sizeof sweeps / sizeof *sweeps; i++) {
-        struct tuning_fixture fixture;
-        fixture_start(&fixture, twins, sweeps[i], 10);
-        screen(&fixture);
-        assert_twins(&fixture, OUTCOME_MEASURED, "");
-        assert_int_equal(fixture_result(&fixture, 21)->sample_count, 3);
-        assert_int_equal(count_twin_trials(), 1);
-        fixture_assert_measured(&fixture, 20);
-        fixture_end(&fixture);
-    }
-}
-
-static void a_failure_is_that_of_one_twin_too(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    char *script = alloc_format("%strial 1- fail wrong_result\n", twins);
-    fixture_start(&fixture, script, "us = 21, 22, 23", 10);
-    screen(&fixture);
-    assert_twins(&fixture, OUTCOME_WRONG_RESULT, "scripted");
-    assert_int_equal(count_twin_trials(), 1);
-    fixture_end(&fixture);
-    free(script);
 }
 
 static void a_twin_that_is_tried_again_is_not_its_own_duplicate(void **state)
@@ -314,8 +232,6 @@ static void an_error_ends_it(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(every_variant_has_its_time),
-        SCRATCH_TEST(each_failure_is_its_variant_s_alone),
         SCRATCH_TEST(lies_are_faults_and_leave_no_samples),
         SCRATCH_TEST(what_was_stopped_or_throttled_is_tried_again),
         SCRATCH_TEST(compilers_that_are_late_or_die_hold_nothing_up),
@@ -325,8 +241,6 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_variant_may_fail_when_it_is_tried_again),
         SCRATCH_TEST(a_closer_look_if_too_many_could_win),
         SCRATCH_TEST(a_gpu_that_has_opened_the_problem_is_not_too_late),
-        SCRATCH_TEST(of_twins_one_is_measured),
-        SCRATCH_TEST(a_failure_is_that_of_one_twin_too),
         SCRATCH_TEST(a_twin_that_is_tried_again_is_not_its_own_duplicate),
         SCRATCH_TEST(an_error_ends_it),
     };

@@ -1,4 +1,4 @@
-#include "tune/twins.h"
+#include "tune/trials.h"
 
 #include "base/alloc.h"
 

@@ -84,8 +84,8 @@ static inline void fixture_find_gpus(struct tuning_fixture *fixture)
     struct device_list devices = {.count = fixture_gpus};
     for (size_t i = 0; i < fixture_gpus; i++)
         devices.ordinals[i] = (int)i;
-    fixture_check(fixture, fleet_start(&fixture->fleet, &devices, NULL, &fixture->loop,
-                                       &fixture->error));
+    fixture_check(fixture,
+                  fleet_start(&fixture->fleet, &devices, NULL, &fixture->loop, &fixture->error));
     fixture_check(fixture, fleet_identify(&fixture->fleet, &fixture->error));
     for (size_t i = 0; i < fixture_gpus; i++)
         team_add(&fixture->team, &fixture->fleet.gpus[i]);
@@ -139,11 +139,11 @@ static inline int fixture_try_open(struct tuning_fixture *fixture)
 {
     double empty_ns;
     const struct template *template = &fixture->job.kernel->template;
-    const struct gpu_problem problem = {.template_path = template->path,
-                                        .template_hash = template->hash,
-                                        .values = fixture->job.problem,
-                                        .support_cubin = "support",
-                                        .launch_timeout_s = fixture->tuning.launch_timeout_s};
+    const struct opened_problem problem = {.template_path = template->path,
+                                           .template_hash = template->hash,
+                                           .values = fixture->job.problem,
+                                           .support_cubin = "support",
+                                           .launch_timeout_s = fixture->tuning.launch_timeout_s};
     return team_open(&fixture->team, &fixture->loop, &problem, &empty_ns, &fixture->error);
 }
 

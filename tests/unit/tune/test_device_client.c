@@ -2,11 +2,11 @@
  * The GPU client with scripted device workers: what becomes of a variant, of the worker and of what
  * is queued behind it when a worker dies, hangs, lies or answers late.
  */
-#include "tune/gpu_client.h"
+#include "tune/device_client.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "tune/gpu_worker.h"
+#include "tune/device_process.h"
 #include "unit/busy_machine.h"
 #include "unit/failing_channel.h"
 #include "unit/scratch.h"
@@ -27,31 +27,31 @@ enum { SAMPLES = 3 };
 
 struct fixture {
     struct event_loop loop;
-    struct gpu_client *client;
+    struct device_client *client;
     struct bindings values;
-    struct gpu_problem problem;
+    struct opened_problem problem;
     struct error error;
-    struct gpu_client_answer answer; /* the last one */
-    struct result result;            /* likewise, of a trial or a load */
+    struct device_client_answer answer; /* the last one */
+    struct result result;               /* likewise, of a trial or a load */
 };
 
 static void start(struct fixture *fixture, const char *script, double launch_timeout_s)
 {
     *fixture = (struct fixture){0};
     scripted_worker_script(script);
-    fixture->problem = (struct gpu_problem){.template_path = "template.ini",
-                                            .template_hash = "hash",
-                                            .values = &fixture->values,
-                                            .support_cubin = "support",
-                                            .launch_timeout_s = launch_timeout_s};
-    assert_int_equal(
-        gpu_client_new(&fixture->client, NULL, 0, &fixture->loop, &fixture->error), 0);
+    fixture->problem = (struct opened_problem){.template_path = "template.ini",
+                                               .template_hash = "hash",
+                                               .values = &fixture->values,
+                                               .support_cubin = "support",
+                                               .launch_timeout_s = launch_timeout_s};
+    assert_int_equal(device_client_new(&fixture->client, NULL, 0, &fixture->loop, &fixture->error),
+                     0);
 }
 
 static void open_problem(struct fixture *fixture)
 {
     double empty_ns = 0;
-    int status = gpu_client_open(fixture->client, &fixture->problem, &empty_ns, &fixture->error);
+    int status = device_client_open(fixture->client, &fixture->problem, &empty_ns, &fixture->error);
     if (status != 0)
         print_message("%s\n", fixture->error.message);
     assert_int_equal(status, 0);
@@ -60,7 +60,7 @@ static void open_problem(struct fixture *fixture)
 
 static void end(struct fixture *fixture)
 {
-    gpu_client_free(fixture->client);
+    device_client_free(fixture->client);
     event_loop_release(&fixture->loop);
     bindings_release(&fixture->values);
     result_release(&fixture->result);
@@ -72,8 +72,8 @@ static void send_trial(struct fixture *fixture, int us)
 {
     struct bindings parameters = {0};
     bindings_set(&parameters, "us", value_integer(us));
-    gpu_client_trial_send(fixture->client, "cubin", &parameters,
-                          &(struct gpu_client_trial){.samples = SAMPLES});
+    device_client_trial_send(fixture->client, "cubin", &parameters,
+                             &(struct device_client_trial){.samples = SAMPLES});
     bindings_release(&parameters);
 }
 
@@ -82,31 +82,31 @@ static int take(struct fixture *fixture)
     struct trial_times times;
     result_release(&fixture->result);
     fixture->result = (struct result){0};
-    return gpu_client_trial_take(fixture->client, &fixture->result, &times, &fixture->answer,
-                                 &fixture->error);
+    return device_client_trial_take(fixture->client, &fixture->result, &times, &fixture->answer,
+                                    &fixture->error);
 }
 
 static int load(struct fixture *fixture, int64_t id, int us)
 {
     struct bindings parameters = {0};
     bindings_set(&parameters, "us", value_integer(us));
-    int status = gpu_client_load(fixture->client, id, "cubin", &parameters, &fixture->result,
-                                 &fixture->answer, &fixture->error);
+    int status = device_client_load(fixture->client, id, "cubin", &parameters, &fixture->result,
+                                    &fixture->answer, &fixture->error);
     bindings_release(&parameters);
     return status;
 }
 
 static void send_measurement(struct fixture *fixture, int64_t id)
 {
-    const struct gpu_client_sampling sampling = {.count = SAMPLES};
-    gpu_client_measure_send(fixture->client, id, &sampling);
+    const struct device_client_sampling sampling = {.count = SAMPLES};
+    device_client_measure_send(fixture->client, id, &sampling);
 }
 
 static int take_measurement(struct fixture *fixture, double **samples_ns, size_t *count)
 {
     int runs;
-    return gpu_client_measure_take(fixture->client, samples_ns, count, &runs, &fixture->answer,
-                                   &fixture->error);
+    return device_client_measure_take(fixture->client, samples_ns, count, &runs, &fixture->answer,
+                                      &fixture->error);
 }
 
 static int measure(struct fixture *fixture, int64_t id, double **samples_ns, size_t *count)
@@ -130,8 +130,8 @@ static int make_request(struct fixture *fixture, const char *request)
     if (strcmp(request, "load") == 0)
         status = load(fixture, 1, 20);
     else if (strcmp(request, "verify") == 0)
-        status = gpu_client_verify(fixture->client, 1, &(struct gpu_client_check){.runs = 1},
-                                   &fixture->answer, &fixture->error);
+        status = device_client_verify(fixture->client, 1, &(struct device_client_check){.runs = 1},
+                                      &fixture->answer, &fixture->error);
     else if (strcmp(request, "measure") == 0)
         status = measure(fixture, 1, &samples_ns, &count);
     else
@@ -172,7 +172,7 @@ static void assert_outcome(const char *request, const char *action, double launc
         print_message("%s: %s\n", script, fixture.error.message);
     assert_int_equal(status, 0);
     assert_answer(&fixture, outcome, reason);
-    assert_int_equal(gpu_client_losses(fixture.client), losses);
+    assert_int_equal(device_client_losses(fixture.client), losses);
     assert_int_equal(scripted_worker_count("open"), losses + 1);
     assert_works(&fixture);
     end(&fixture);
@@ -181,21 +181,6 @@ static void assert_outcome(const char *request, const char *action, double launc
 
 /* --- starting --- */
 
-static void a_worker_that_behaves_describes_its_gpu(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    struct gpu gpu;
-    start(&fixture, "", 10);
-    assert_int_equal(gpu_client_gpu(fixture.client, &gpu, &fixture.error), 0);
-    assert_string_equal(gpu.name, "Scripted GPU");
-    open_problem(&fixture);
-    assert_works(&fixture);
-    assert_int_equal(gpu_client_losses(fixture.client), 0);
-    assert_int_equal(scripted_worker_count("device"), 1);
-    end(&fixture);
-}
-
 /* The greeting fails, after so many workers. */
 static void assert_no_gpu(const char *script, enum error_code code, const char *message,
                           size_t workers)
@@ -203,7 +188,7 @@ static void assert_no_gpu(const char *script, enum error_code code, const char *
     struct fixture fixture;
     struct gpu gpu;
     start(&fixture, script, 10);
-    assert_int_equal(gpu_client_gpu(fixture.client, &gpu, &fixture.error), code);
+    assert_int_equal(device_client_gpu(fixture.client, &gpu, &fixture.error), code);
     assert_non_null(strstr(fixture.error.message, message));
     assert_int_equal(scripted_worker_count("device"), workers);
     end(&fixture);
@@ -258,8 +243,8 @@ static void assert_not_opened(const char *script, enum error_code code, const ch
     struct fixture fixture;
     double empty_ns;
     start(&fixture, script, 10);
-    assert_int_equal(gpu_client_open(fixture.client, &fixture.problem, &empty_ns, &fixture.error),
-                     code);
+    assert_int_equal(
+        device_client_open(fixture.client, &fixture.problem, &empty_ns, &fixture.error), code);
     assert_non_null(strstr(fixture.error.message, message));
     end(&fixture);
 }
@@ -299,8 +284,8 @@ static void assert_opens_after(const char *script, enum error_code code, int wor
     struct fixture fixture;
     double empty_ns;
     start(&fixture, script, 10);
-    assert_int_equal(gpu_client_open(fixture.client, &fixture.problem, &empty_ns, &fixture.error),
-                     code);
+    assert_int_equal(
+        device_client_open(fixture.client, &fixture.problem, &empty_ns, &fixture.error), code);
     open_problem(&fixture);
     assert_works(&fixture);
     assert_int_equal(scripted_worker_count("device"), workers);
@@ -326,21 +311,22 @@ static void after_a_problem_that_breaks_the_context_another_may_be_opened(void *
 static void a_problem_that_was_open_is_not_waited_for_like_a_new_one(void **state)
 {
     (void)state;
-    struct gpu_worker worker = {.opened_s = 0};
-    assert_true(gpu_worker_open_timeout_s(&worker) == GPU_OPEN_TIMEOUT_S);
+    struct device_process worker = {.opened_s = 0};
+    assert_true(device_process_open_timeout_s(&worker) == DEVICE_OPEN_TIMEOUT_S);
     worker.opened_s = 0.5;
-    assert_true(gpu_worker_open_timeout_s(&worker) == GPU_OPEN_TIMEOUT_S);
+    assert_true(device_process_open_timeout_s(&worker) == DEVICE_OPEN_TIMEOUT_S);
     worker.problem.shared = true;
-    assert_true(gpu_worker_open_timeout_s(&worker) == 15);
+    assert_true(device_process_open_timeout_s(&worker) == 15);
     worker.opened_s = 100;
-    assert_true(gpu_worker_open_timeout_s(&worker) == GPU_OPEN_TIMEOUT_S);
+    assert_true(device_process_open_timeout_s(&worker) == DEVICE_OPEN_TIMEOUT_S);
     struct fixture fixture;
     start(&fixture, "open 1 late 20\n", 10);
     open_problem(&fixture);
-    gpu_client_open_begin(fixture.client, &fixture.problem); /* a new one has all the time again */
+    device_client_open_begin(fixture.client,
+                             &fixture.problem); /* a new one has all the time again */
     int64_t overdue_ns;
-    assert_true(gpu_client_opening(fixture.client, &overdue_ns) >= 0);
-    assert_true(overdue_ns > clock_ns() + (int64_t)(GPU_OPEN_TIMEOUT_S - 10) * 1000000000);
+    assert_true(device_client_opening(fixture.client, &overdue_ns) >= 0);
+    assert_true(overdue_ns > clock_ns() + (int64_t)(DEVICE_OPEN_TIMEOUT_S - 10) * 1000000000);
     open_problem(&fixture);
     end(&fixture);
 }
@@ -376,15 +362,6 @@ static void a_worker_that_dies_is_the_variant_s_fault(void **state)
     }
 }
 
-static void a_worker_that_hangs_is_a_timeout(void **state)
-{
-    (void)state;
-    (void)setenv("AUTOTUNE_WORKER_TIMEOUT_S", HANG_S, 1);
-    assert_outcome("load", "hang", 10, OUTCOME_TIMEOUT, "did not end within 0.4 s", 1);
-    for (size_t i = 1; i < REQUESTS; i++)
-        assert_outcome(requests[i], "hang", 0.4, OUTCOME_TIMEOUT, "did not end within 0.4 s", 1);
-}
-
 /* The worker needs a fifth of its limit in CPU time, and gets a ninth of the processor. */
 static void a_busy_machine_is_not_the_variant_s_fault(void **state)
 {
@@ -401,32 +378,6 @@ static void late_is_in_time_before_the_deadline(void **state)
     (void)state;
     for (size_t i = 0; i < REQUESTS; i++)
         assert_outcome(requests[i], "late 100", 10, OUTCOME_MEASURED, "", 0);
-}
-
-static void a_variant_that_fails_keeps_the_worker(void **state)
-{
-    (void)state;
-    assert_outcome("load", "fail load_error", 10, OUTCOME_LOAD_ERROR, "scripted", 0);
-    assert_outcome("verify", "fail wrong_result", 10, OUTCOME_WRONG_RESULT, "scripted", 0);
-    assert_outcome("measure", "fail launch_error", 10, OUTCOME_LAUNCH_ERROR, "scripted", 0);
-    assert_outcome("trial", "fail not_resident", 10, OUTCOME_NOT_RESIDENT, "scripted", 0);
-}
-
-static void a_variant_that_loses_the_context_costs_the_worker(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < REQUESTS; i++)
-        assert_outcome(requests[i], "lose fault", 10, OUTCOME_FAULT, "scripted", 1);
-}
-
-static void what_a_variant_damaged_is_repaired(void **state)
-{
-    (void)state;
-    assert_outcome("trial", "repair {\"event\":\"repaired\"}", 10, OUTCOME_WRONG_RESULT, "scripted",
-                   0);
-    assert_outcome("trial", "repair {\"event\":\"tried\"}", 10, OUTCOME_WRONG_RESULT, "scripted",
-                   1);
-    assert_outcome("trial", "repair hello", 10, OUTCOME_WRONG_RESULT, "scripted", 1);
 }
 
 static void an_error_ends_the_run(void **state)
@@ -514,9 +465,9 @@ static void one_sample_is_enough_of_a_slow_variant_only(void **state)
     start(&fixture, "trial 2 merge {\"samples_ns\":[20000]}\n", 10);
     open_problem(&fixture);
     for (size_t i = 0; i < 2; i++)
-        gpu_client_trial_send(
+        device_client_trial_send(
             fixture.client, "cubin", &parameters,
-            &(struct gpu_client_trial){.samples = SAMPLES, .enough_ns = enough_ns[i]});
+            &(struct device_client_trial){.samples = SAMPLES, .enough_ns = enough_ns[i]});
     assert_int_equal(take(&fixture), 0);
     assert_answer(&fixture, OUTCOME_MEASURED, "");
     assert_int_equal(fixture.result.sample_count, 1);
@@ -554,8 +505,8 @@ static void unloading_may_cost_the_worker(void **state)
         start(&fixture, scripts[i], 10);
         open_problem(&fixture);
         assert_int_equal(load(&fixture, 1, 20), 0);
-        assert_int_equal(gpu_client_unload(fixture.client, 1, &fixture.error), 0);
-        assert_int_equal(gpu_client_losses(fixture.client), 1);
+        assert_int_equal(device_client_unload(fixture.client, 1, &fixture.error), 0);
+        assert_int_equal(device_client_losses(fixture.client), 1);
         assert_works(&fixture);
         end(&fixture);
     }
@@ -575,7 +526,7 @@ static void what_a_kill_from_outside_stopped_is_asked_again(void **state)
         assert_int_equal(fixture.answer.outcome, OUTCOME_MEASURED);
         /* a trial was sent again already */
         assert_int_equal(fixture.answer.again, strcmp(requests[i], "trial") != 0);
-        assert_int_equal(gpu_client_losses(fixture.client), 1);
+        assert_int_equal(device_client_losses(fixture.client), 1);
         assert_works(&fixture);
         end(&fixture);
         free(script);
@@ -595,7 +546,7 @@ static void what_the_gpu_s_own_failure_stopped_is_asked_again(void **state)
         assert_int_equal(make_request(&fixture, requests[i]), 0);
         assert_int_equal(fixture.answer.outcome, OUTCOME_MEASURED);
         assert_int_equal(fixture.answer.again, strcmp(requests[i], "trial") != 0);
-        assert_int_equal(gpu_client_losses(fixture.client), 1);
+        assert_int_equal(device_client_losses(fixture.client), 1);
         assert_works(&fixture);
         end(&fixture);
         free(script);
@@ -610,14 +561,15 @@ static void what_could_not_be_sent_is_asked_again(void **state)
     open_problem(&fixture);
     failing_sends = 1;
     assert_works(&fixture);
-    assert_int_equal(gpu_client_losses(fixture.client), 1);
+    assert_int_equal(device_client_losses(fixture.client), 1);
     assert_int_equal(load(&fixture, 1, 20), 0);
     failing_sends = 1;
-    assert_int_equal(gpu_client_verify(fixture.client, 1, &(struct gpu_client_check){.runs = 1},
-                                       &fixture.answer, &fixture.error),
+    assert_int_equal(device_client_verify(fixture.client, 1,
+                                          &(struct device_client_check){.runs = 1}, &fixture.answer,
+                                          &fixture.error),
                      0);
     assert_true(fixture.answer.again);
-    assert_int_equal(gpu_client_losses(fixture.client), 2);
+    assert_int_equal(device_client_losses(fixture.client), 2);
     end(&fixture);
 }
 
@@ -646,7 +598,7 @@ static void three_kills_in_a_row_are_the_variant_s_fault(void **state)
     assert_answer(&fixture, OUTCOME_FAULT, "was killed by signal 9 (Killed)");
     assert_int_equal(take(&fixture), 0); /* the next one has its own three */
     assert_answer(&fixture, OUTCOME_MEASURED, "");
-    assert_int_equal(gpu_client_losses(fixture.client), 5);
+    assert_int_equal(device_client_losses(fixture.client), 5);
     end(&fixture);
 }
 
@@ -711,16 +663,6 @@ static void assert_taken(struct fixture *fixture, double us)
     free(samples_ns);
 }
 
-static void measurements_behind_are_answered_in_order(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    send_two_measurements(&fixture, "");
-    assert_taken(&fixture, 20);
-    assert_taken(&fixture, 30);
-    end(&fixture);
-}
-
 /* The next worker has not loaded the variant. */
 static void a_measurement_behind_one_that_costs_the_worker_is_forgotten(void **state)
 {
@@ -734,7 +676,7 @@ static void a_measurement_behind_one_that_costs_the_worker_is_forgotten(void **s
         send_two_measurements(&fixture, script);
         assert_int_equal(take_measurement(&fixture, &samples_ns, &count), 0);
         assert_true(fixture.answer.again || fixture.answer.outcome == OUTCOME_FAULT);
-        assert_int_equal(gpu_client_losses(fixture.client), 1);
+        assert_int_equal(device_client_losses(fixture.client), 1);
         assert_int_equal(load(&fixture, 2, 30), 0);
         send_measurement(&fixture, 2);
         assert_taken(&fixture, 30);
@@ -745,49 +687,9 @@ static void a_measurement_behind_one_that_costs_the_worker_is_forgotten(void **s
 
 /* --- throttling --- */
 
-static void throttled_samples_are_taken_again(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    double *samples_ns = NULL;
-    size_t count = 0;
-    start(&fixture, "measure 1-2 merge {\"throttled\":true,\"sm_clock_mhz\":900}\n", 10);
-    open_problem(&fixture);
-    assert_int_equal(load(&fixture, 1, 20), 0);
-    for (int i = 0; i < 3; i++) {
-        assert_int_equal(measure(&fixture, 1, &samples_ns, &count), 0);
-        assert_int_equal(fixture.answer.again, i < 2);
-    }
-    assert_int_equal(count, SAMPLES);
-    struct gpu_conditions conditions = gpu_client_conditions(fixture.client);
-    assert_int_equal(conditions.dropped_samples, 2 * SAMPLES);
-    assert_int_equal(conditions.throttled_samples, 0);
-    assert_true(conditions.sm_clock_mhz == 900);
-    free(samples_ns);
-    end(&fixture);
-}
-
-static void throttling_without_an_end_is_put_up_with(void **state)
-{
-    (void)state;
-    enum { RETAKES = 16 };
-    struct fixture fixture;
-    start(&fixture, "trial * merge {\"throttled\":true}\n", 10);
-    open_problem(&fixture);
-    for (int i = 0; i < RETAKES; i++) {
-        assert_int_equal(make_request(&fixture, "trial"), 0);
-        assert_true(fixture.answer.again);
-        assert_int_equal(fixture.result.sample_count, 0);
-    }
-    assert_works(&fixture);
-    assert_int_equal(gpu_client_conditions(fixture.client).throttled_samples, SAMPLES);
-    end(&fixture);
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(a_worker_that_behaves_describes_its_gpu),
         SCRATCH_TEST(a_worker_that_dies_at_its_greeting_has_two_successors),
         SCRATCH_TEST(a_greeting_that_is_wrong_ends_the_run),
         SCRATCH_TEST(a_successor_on_another_gpu_measures_nothing),
@@ -798,12 +700,8 @@ int main(int argc, char **argv)
         SCRATCH_TEST(after_a_problem_that_breaks_the_context_another_may_be_opened),
         SCRATCH_TEST(a_successor_waits_for_memory),
         SCRATCH_TEST(a_worker_that_dies_is_the_variant_s_fault),
-        SCRATCH_TEST(a_worker_that_hangs_is_a_timeout),
         SCRATCH_TEST(a_busy_machine_is_not_the_variant_s_fault),
         SCRATCH_TEST(late_is_in_time_before_the_deadline),
-        SCRATCH_TEST(a_variant_that_fails_keeps_the_worker),
-        SCRATCH_TEST(a_variant_that_loses_the_context_costs_the_worker),
-        SCRATCH_TEST(what_a_variant_damaged_is_repaired),
         SCRATCH_TEST(an_error_ends_the_run),
         SCRATCH_TEST(nonsense_is_a_fault),
         SCRATCH_TEST(a_failure_that_is_none_is_a_fault),
@@ -817,10 +715,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(what_could_not_be_read_is_asked_again),
         SCRATCH_TEST(three_kills_in_a_row_are_the_variant_s_fault),
         SCRATCH_TEST(trials_behind_are_answered_in_order),
-        SCRATCH_TEST(measurements_behind_are_answered_in_order),
         SCRATCH_TEST(a_measurement_behind_one_that_costs_the_worker_is_forgotten),
-        SCRATCH_TEST(throttled_samples_are_taken_again),
-        SCRATCH_TEST(throttling_without_an_end_is_put_up_with),
     };
     if (argc > 1)
         return scripted_worker_main(argv);

@@ -1,11 +1,14 @@
-#include "tune/gpu_lock.h"
+#include "tune/device_lock.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
+#include "base/event_loop.h"
 #include "base/interrupt.h"
 #include "base/write_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +18,7 @@
 
 enum { POLL_NS = 100 * 1000 * 1000 };
 
-char *gpu_lock_folder(void)
+char *device_lock_folder(void)
 {
     const mode_t shared = S_IWOTH | S_ISVTX;
     const char *stated = getenv("AUTOTUNE_LOCK_FOLDER");
@@ -70,7 +73,7 @@ static long read_owner(int file)
 }
 
 /* 1 if the lock is ours now, 0 if another process holds it, or ERROR_RECORD. */
-static int take(struct gpu_lock *lock, struct error *error)
+static int take(struct device_lock *lock, struct error *error)
 {
     struct stat information;
     for (;;) {
@@ -104,11 +107,11 @@ static int take(struct gpu_lock *lock, struct error *error)
     }
 }
 
-int gpu_lock_try(struct gpu_lock *lock, const char *uuid, bool *held, struct error *error)
+int device_lock_try(struct device_lock *lock, const char *uuid, bool *held, struct error *error)
 {
-    char *folder = gpu_lock_folder();
+    char *folder = device_lock_folder();
     *lock =
-        (struct gpu_lock){.file = -1, .path = alloc_format("%s/autotune-%s.lock", folder, uuid)};
+        (struct device_lock){.file = -1, .path = alloc_format("%s/autotune-%s.lock", folder, uuid)};
     free(folder);
     int status = write_file_make_folders(lock->path, error);
     if (status == 0)
@@ -117,7 +120,7 @@ int gpu_lock_try(struct gpu_lock *lock, const char *uuid, bool *held, struct err
     return status < 0 ? status : 0;
 }
 
-int gpu_lock_wait(struct gpu_lock *lock, struct error *error)
+int device_lock_wait(struct device_lock *lock, struct error *error)
 {
     int status;
     while ((status = take(lock, error)) == 0) {
@@ -129,7 +132,7 @@ int gpu_lock_wait(struct gpu_lock *lock, struct error *error)
     return status < 0 ? status : 0;
 }
 
-void gpu_lock_release(struct gpu_lock *lock)
+void device_lock_release(struct device_lock *lock)
 {
     if (lock->file >= 0) {
         if (is_current(lock->file, lock->path))
@@ -137,5 +140,98 @@ void gpu_lock_release(struct gpu_lock *lock)
         (void)close(lock->file);
     }
     free(lock->path);
-    *lock = (struct gpu_lock){.file = -1};
+    *lock = (struct device_lock){.file = -1};
+}
+
+/* --- the lock on a GPU of another machine --- */
+
+enum { POLL_MS = 100, ANSWER_TIMEOUT_S = 60 };
+
+/* --- the worker --- */
+
+static bool has_closed(const struct channel *channel, int timeout_ms)
+{
+    struct pollfd end = {.fd = channel->in, .events = POLLIN};
+    return poll(&end, 1, timeout_ms) != 0; /* nothing is ever sent */
+}
+
+/* Sends whether it is held, which `held` is set to; or the error. */
+static int try_lock(struct channel *channel, struct device_lock *lock, const char *uuid, bool *held,
+                    struct error *error)
+{
+    int status = device_lock_try(lock, uuid, held, error);
+    if (status != 0) {
+        (void)channel_send(channel, message_from_error(error), NULL);
+        return status;
+    }
+    return channel_send(
+        channel,
+        *held ? json_pack("{s:s}", "event", "held")
+              : json_pack("{s:s, s:I}", "event", "busy", "owner", (json_int_t)lock->owner),
+        error);
+}
+
+int lock_worker_run(struct channel *channel, const char *uuid, struct error *error)
+{
+    struct device_lock lock = {.file = -1};
+    bool held;
+    int status = try_lock(channel, &lock, uuid, &held, error);
+    while (status == 0 && !held && !has_closed(channel, POLL_MS)) {
+        device_lock_release(&lock);
+        status = device_lock_try(&lock, uuid, &held, error);
+        if (status == 0 && held)
+            status = channel_send(channel, json_pack("{s:s}", "event", "held"), error);
+    }
+    if (status == 0 && held)
+        (void)has_closed(channel, -1);
+    device_lock_release(&lock);
+    return status;
+}
+
+/* --- the coordinator --- */
+
+/* Takes the next message, by `until_ns`. Returns 0 or an error, with which the worker is gone. */
+static int receive(struct worker *worker, int64_t until_ns, bool *held, long *owner,
+                   struct error *error)
+{
+    json_t *message = NULL;
+    bool late;
+    int status = channel_receive_until(&worker->channel, until_ns, &late, &message, error);
+    if (status == 1)
+        status = message_error(message, error);
+    else if (status == 0)
+        status = error_set(error, ERROR_WORKER, "the worker that locks a GPU %s",
+                           late ? "does not answer" : "has ended");
+    const char *event = json_string_value(json_object_get(message, "event"));
+    *held = event != NULL && strcmp(event, "held") == 0;
+    *owner = (long)json_integer_value(json_object_get(message, "owner"));
+    json_decref(message);
+    if (status != 0)
+        (void)worker_stop(worker);
+    return status;
+}
+
+int lock_worker_begin(struct worker *worker, struct node *node, const char *uuid,
+                      struct error *error)
+{
+    return worker_start(worker, node, "lock", uuid, error);
+}
+
+int lock_worker_take(struct worker *worker, bool *held, long *owner, struct error *error)
+{
+    int64_t until_ns = clock_ns() + (int64_t)(worker_timeout_s(ANSWER_TIMEOUT_S) * 1e9);
+    return receive(worker, until_ns, held, owner, error);
+}
+
+int lock_worker_wait(struct worker *worker, struct error *error)
+{
+    bool held = false;
+    long owner;
+    int status = 0;
+    while (status == 0 && !held)
+        status = receive(worker, EVENT_NEVER, &held, &owner, error);
+    if (status == ERROR_INTERRUPTED)
+        (void)error_set(error, ERROR_INTERRUPTED,
+                        "interrupted while another run was using the GPU");
+    return status;
 }

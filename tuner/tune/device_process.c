@@ -1,10 +1,10 @@
-#include "tune/gpu_worker.h"
+#include "tune/device_process.h"
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/read_file.h"
 #include "base/statistics.h"
 #include "template/template_files.h"
-#include "tune/gpu_reply.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,36 +23,44 @@ enum {
 
 /* --- messages --- */
 
-void gpu_worker_send(struct gpu_worker *worker, json_t *request)
+/* An entry of the cubin cache has its key as its name. */
+static const char *key_of(const char *path)
 {
-    worker_send(&worker->process, request, NULL, 0);
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
 }
 
-void gpu_worker_ask(struct gpu_worker *worker, const struct gpu_request *request)
+void device_process_ask(struct device_process *worker, json_t *request)
 {
-    worker_send(&worker->process, json_incref(request->message), request->bytes,
-                request->byte_count);
+    json_t *message = json_copy(request);
+    const char *path = json_string_value(json_object_get(request, "cubin"));
+    char *bytes = NULL;
+    size_t count = 0;
+    if (path != NULL) {
+        (void)read_file(path, &bytes, &count, NULL); /* if it cannot be read, the worker says so */
+        json_object_set_new(message, "cubin", json_string(key_of(path)));
+    }
+    worker_send(&worker->process, message, bytes, count);
+    free(bytes);
 }
 
 /* Sends an entry of the cubin cache to be kept, and adds its key to the message. If it cannot be read, the
  * worker says so. */
-static void add_entry(struct gpu_worker *worker, const char *path, const char *name,
+static void add_entry(struct device_process *worker, const char *path, const char *name,
                       json_t *message)
 {
     char *bytes = NULL;
     size_t count = 0;
-    const char *slash = strrchr(path, '/');
-    const char *key = slash != NULL ? slash + 1 : path;
     if (read_file(path, &bytes, &count, NULL) == 0)
-        worker_keep(&worker->process, key, bytes, count);
+        worker_keep(&worker->process, key_of(path), bytes, count);
     free(bytes);
-    json_object_set_new(message, name, json_string(key));
+    json_object_set_new(message, name, json_string(key_of(path)));
 }
 
 /* The request that opens the worker's problem. */
-static json_t *open_message(struct gpu_worker *worker)
+static json_t *open_message(struct device_process *worker)
 {
-    const struct gpu_problem *problem = &worker->problem;
+    const struct opened_problem *problem = &worker->problem;
     json_t *message = json_pack("{s:s, s:s, s:s, s:o, s:b}", "do", "open", "template",
                                 problem->template_path, "hash", problem->template_hash, "problem",
                                 bindings_to_json(problem->values), "cold", (int)problem->cold);
@@ -69,7 +77,7 @@ static json_t *open_message(struct gpu_worker *worker)
     return message;
 }
 
-int gpu_worker_kill(struct gpu_worker *worker, struct error *error)
+int device_process_kill(struct device_process *worker, struct error *error)
 {
     struct worker *process = &worker->process;
     int64_t end_ns = clock_ns() + (int64_t)KILL_TIMEOUT_S * 1000000000;
@@ -87,7 +95,7 @@ int gpu_worker_kill(struct gpu_worker *worker, struct error *error)
 
 /* Waits until there is something to read: 1; 0 at the deadline; or an error. Only of a slow worker
  * (`*slow`) is it noted how long it waited for a processor: that takes as long as a fast reply. */
-static int await_input(struct gpu_worker *worker, bool *slow, struct error *error)
+static int await_input(struct device_process *worker, bool *slow, struct error *error)
 {
     int in = worker->process.channel.in;
     if (!*slow) {
@@ -101,7 +109,7 @@ static int await_input(struct gpu_worker *worker, bool *slow, struct error *erro
 }
 
 /* Kills a worker that has passed its deadline. One that was stopped counts as killed from outside. */
-static int give_up_waiting(struct gpu_worker *worker, double timeout_s, bool *timed_out,
+static int give_up_waiting(struct device_process *worker, double timeout_s, bool *timed_out,
                            char reason[WORKER_REASON_BYTES], struct error *error)
 {
     worker->killed = worker_is_stopped(&worker->process);
@@ -110,21 +118,21 @@ static int give_up_waiting(struct gpu_worker *worker, double timeout_s, bool *ti
         (void)snprintf(reason, WORKER_REASON_BYTES, "was stopped by a signal");
     else
         (void)snprintf(reason, WORKER_REASON_BYTES, "did not end within %.3g s", timeout_s);
-    return gpu_worker_kill(worker, error);
+    return device_process_kill(worker, error);
 }
 
 /* Kills a worker whose replies cannot be read, as when the kernel has no memory. That counts as killed from
  * outside. */
-static int give_up_reading(struct gpu_worker *worker, char reason[WORKER_REASON_BYTES],
+static int give_up_reading(struct device_process *worker, char reason[WORKER_REASON_BYTES],
                            struct error *error)
 {
     worker->killed = true;
     (void)snprintf(reason, WORKER_REASON_BYTES, "could not be read from");
-    return gpu_worker_kill(worker, error);
+    return device_process_kill(worker, error);
 }
 
-int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, json_t **message,
-                       bool *timed_out, char reason[WORKER_REASON_BYTES], struct error *error)
+int device_process_receive(struct device_process *worker, double timeout_s, json_t **message,
+                           bool *timed_out, char reason[WORKER_REASON_BYTES], struct error *error)
 {
     struct channel *channel = &worker->process.channel;
     *timed_out = false;
@@ -137,7 +145,7 @@ int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, json_t **mes
             return status;
         if (status < 0) {
             (void)snprintf(reason, WORKER_REASON_BYTES, "sent an invalid message");
-            return gpu_worker_kill(worker, error);
+            return device_process_kill(worker, error);
         }
         status = await_input(worker, &slow, error);
         int64_t starved_ns = status == 0 ? worker_starved_ns(&worker->process) : 0;
@@ -163,7 +171,7 @@ int gpu_worker_receive(struct gpu_worker *worker, double timeout_s, json_t **mes
     }
 }
 
-int gpu_worker_expect(const json_t *message, const char *event, struct error *error)
+int device_process_expect(const json_t *message, const char *event, struct error *error)
 {
     int status = message_error(message, error);
     if (status != 0)
@@ -177,42 +185,42 @@ int gpu_worker_expect(const json_t *message, const char *event, struct error *er
 
 /* --- starting --- */
 
-static int start(struct gpu_worker *worker, struct error *error)
+static int start(struct device_process *worker, struct error *error)
 {
     return worker_start(&worker->process, worker->node, "device", worker->ordinal, error);
 }
 
-int gpu_worker_init(struct gpu_worker *worker, struct node *node, int ordinal,
-                    struct event_loop *loop, struct error *error)
+int device_process_init(struct device_process *worker, struct node *node, int ordinal,
+                        struct event_loop *loop, struct error *error)
 {
-    *worker = (struct gpu_worker){.loop = loop, .node = node};
+    *worker = (struct device_process){.loop = loop, .node = node};
     (void)snprintf(worker->ordinal, sizeof worker->ordinal, "%d", ordinal);
     return start(worker, error);
 }
 
-int gpu_worker_restart(struct gpu_worker *worker, struct error *error)
+int device_process_restart(struct device_process *worker, struct error *error)
 {
-    gpu_worker_clear(worker);
+    device_process_clear(worker);
     worker->greeted = false;
     worker->opening_ns = 0;
     worker->losses++;
-    return gpu_worker_kill(worker, error);
+    return device_process_kill(worker, error);
 }
 
-void gpu_worker_clear(struct gpu_worker *worker)
+void device_process_clear(struct device_process *worker)
 {
     while (worker->request_count > 0)
-        gpu_request_release(&worker->requests[--worker->request_count]);
+        json_decref(worker->requests[--worker->request_count]);
 }
 
-void gpu_worker_release(struct gpu_worker *worker)
+void device_process_release(struct device_process *worker)
 {
     worker_end(&worker->process);
-    gpu_worker_clear(worker);
+    device_process_clear(worker);
 }
 
 /* Numbers may change while a run goes on, if the driver loses a GPU. */
-static int take_gpu(struct gpu_worker *worker, const json_t *description, struct error *error)
+static int take_gpu(struct device_process *worker, const json_t *description, struct error *error)
 {
     struct gpu gpu;
     int status = gpu_from_json(description, &gpu, error);
@@ -226,23 +234,23 @@ static int take_gpu(struct gpu_worker *worker, const json_t *description, struct
 }
 
 /* Returns 1; 0 with the `reason` if the worker is lost; or an error. */
-static int await_greeting(struct gpu_worker *worker, char reason[WORKER_REASON_BYTES],
+static int await_greeting(struct device_process *worker, char reason[WORKER_REASON_BYTES],
                           struct error *error)
 {
     bool timed_out;
     json_t *message;
-    int status = gpu_worker_receive(worker, worker_timeout_s(GPU_READY_TIMEOUT_S), &message,
-                                    &timed_out, reason, error);
+    int status = device_process_receive(worker, worker_timeout_s(DEVICE_READY_TIMEOUT_S), &message,
+                                        &timed_out, reason, error);
     if (status != 1)
         return status;
-    status = gpu_worker_expect(message, "ready", error);
+    status = device_process_expect(message, "ready", error);
     if (status == 0)
         status = take_gpu(worker, json_object_get(message, "gpu"), error);
     json_decref(message);
     return status != 0 ? status : 1;
 }
 
-int gpu_worker_greet(struct gpu_worker *worker, struct error *error)
+int device_process_greet(struct device_process *worker, struct error *error)
 {
     char reason[WORKER_REASON_BYTES];
     if (!worker_is_running(
@@ -263,40 +271,41 @@ int gpu_worker_greet(struct gpu_worker *worker, struct error *error)
     return 0;
 }
 
-double gpu_worker_open_timeout_s(const struct gpu_worker *worker)
+double device_process_open_timeout_s(const struct device_process *worker)
 {
     double again_s = REOPEN_TIMEOUT_S + REOPEN_FACTOR * worker->opened_s;
-    bool again = worker->problem.shared && worker->opened_s > 0 && again_s < GPU_OPEN_TIMEOUT_S;
-    return worker_timeout_s(again ? again_s : GPU_OPEN_TIMEOUT_S);
+    bool again = worker->problem.shared && worker->opened_s > 0 && again_s < DEVICE_OPEN_TIMEOUT_S;
+    return worker_timeout_s(again ? again_s : DEVICE_OPEN_TIMEOUT_S);
 }
 
-void gpu_worker_open_begin(struct gpu_worker *worker)
+void device_process_open_begin(struct device_process *worker)
 {
     bool ready = worker->greeted && worker_is_running(&worker->process);
     json_t *message = ready ? open_message(worker) : NULL;
-    if (message == NULL) /* gpu_worker_open() does it, or says why it cannot be done */
+    if (message == NULL) /* device_process_open() does it, or says why it cannot be done */
         return;
-    gpu_worker_send(worker, message);
+    worker_send(&worker->process, message, NULL, 0);
     worker->opening_ns = clock_ns();
 }
 
 /* Asks a worker to open the problem, unless that has been done, and takes its reply: as
- * gpu_worker_receive(). */
-static int try_open(struct gpu_worker *worker, json_t **reply, char reason[WORKER_REASON_BYTES],
+ * device_process_receive(). */
+static int try_open(struct device_process *worker, json_t **reply, char reason[WORKER_REASON_BYTES],
                     struct error *error)
 {
     bool timed_out;
-    int status = gpu_worker_greet(worker, error);
+    int status = device_process_greet(worker, error);
     if (status == 0 && worker->opening_ns == 0)
-        gpu_worker_open_begin(worker);
+        device_process_open_begin(worker);
     if (status == 0 && worker->opening_ns == 0)
         status = error_set(error, ERROR_CONFIG, "path '%s' is not UTF-8; rename the file",
                            worker->problem.template_path);
     if (status != 0)
         return status;
     double since_s = (double)(clock_ns() - worker->opening_ns) * 1e-9;
-    double left_s = gpu_worker_open_timeout_s(worker) - since_s;
-    status = gpu_worker_receive(worker, left_s > 0 ? left_s : 0, reply, &timed_out, reason, error);
+    double left_s = device_process_open_timeout_s(worker) - since_s;
+    status =
+        device_process_receive(worker, left_s > 0 ? left_s : 0, reply, &timed_out, reason, error);
     worker->greeted = status != 0;
     if (status == 1 && worker->opened_s <= 0)
         worker->opened_s = (double)(clock_ns() - worker->opening_ns) * 1e-9;
@@ -308,28 +317,35 @@ static int take_opened(const json_t *reply, double *empty_ns, struct error *erro
 {
     double *samples = NULL;
     size_t count = 0;
-    int status = gpu_worker_expect(reply, "opened", error);
-    if (status == 0 && !gpu_reply_has_times(reply, "empty_ns", 1, SIZE_MAX))
-        status = error_set(error, ERROR_WORKER, "the GPU worker sent an invalid reply: 'empty_ns'");
+    size_t index;
+    json_t *time;
+    int status = device_process_expect(reply, "opened", error);
     if (status != 0)
         return status;
-    gpu_reply_append_times(reply, "empty_ns", &samples, &count);
-    if (empty_ns != NULL)
+    json_array_foreach(json_object_get(reply, "empty_ns"), index, time)
+    {
+        *ARRAY_APPEND(samples, count) = json_number_value(time); /* 0 of what is not a number */
+        if (!(samples[count - 1] > 0))
+            status = ERROR_WORKER;
+    }
+    if (status != 0 || count == 0)
+        status = error_set(error, ERROR_WORKER, "the GPU worker sent an invalid reply: 'empty_ns'");
+    else if (empty_ns != NULL)
         *empty_ns = statistics_median(samples, count);
     free(samples);
-    return 0;
+    return status;
 }
 
 /* Another machine has read copies, which may be newer than what the coordinator found. */
-static int check_copies(const struct gpu_worker *worker, struct error *error)
+static int check_copies(const struct device_process *worker, struct error *error)
 {
-    const struct gpu_problem *problem = &worker->problem;
+    const struct opened_problem *problem = &worker->problem;
     if (node_is_here(worker->node) || problem->data_hash == NULL || problem->template == NULL)
         return 0;
     return data_hash_check(problem->template, problem->template_path, problem->data_hash, error);
 }
 
-int gpu_worker_open(struct gpu_worker *worker, double *empty_ns, struct error *error)
+int device_process_open(struct device_process *worker, double *empty_ns, struct error *error)
 {
     char reason[WORKER_REASON_BYTES];
     json_t *reply = NULL;
@@ -346,7 +362,7 @@ int gpu_worker_open(struct gpu_worker *worker, double *empty_ns, struct error *e
         status = check_copies(worker, error);
     json_decref(reply);
     if (status == ERROR_DEVICE) /* its context may be lost; the next problem gets another worker */
-        (void)gpu_worker_kill(worker, NULL);
+        (void)device_process_kill(worker, NULL);
     return status;
 }
 
@@ -354,53 +370,53 @@ int gpu_worker_open(struct gpu_worker *worker, double *empty_ns, struct error *e
 
 /* Opens the problem that was open before. The last worker's memory may not be free at once: a
  * driver may clear it first. */
-static int reopen(struct gpu_worker *worker, struct error *error)
+static int reopen(struct device_process *worker, struct error *error)
 {
-    int status = gpu_worker_open(worker, NULL, error);
+    int status = device_process_open(worker, NULL, error);
     for (int i = 1; i < MEMORY_TRIES && status == ERROR_MEMORY; i++) {
         status = event_loop_wait(worker->loop, -1, clock_ns() + MEMORY_PAUSE_NS, error);
         if (status >= 0)
-            status = gpu_worker_open(worker, NULL, error);
+            status = device_process_open(worker, NULL, error);
     }
     return status;
 }
 
 /* A trial says all about its variant; other requests have the `id` of one that was loaded. */
-static void forget_loaded(struct gpu_worker *worker)
+static void forget_loaded(struct device_process *worker)
 {
     size_t kept = 0;
     for (size_t i = 0; i < worker->request_count; i++)
-        if (worker->requests[i].has_id)
-            gpu_request_release(&worker->requests[i]);
+        if (json_object_get(worker->requests[i], "id") != NULL)
+            json_decref(worker->requests[i]);
         else
             worker->requests[kept++] = worker->requests[i];
     worker->request_count = kept;
 }
 
-int gpu_worker_replace(struct gpu_worker *worker, struct error *error)
+int device_process_replace(struct device_process *worker, struct error *error)
 {
-    int status = gpu_worker_kill(worker, error);
+    int status = device_process_kill(worker, error);
     worker->greeted = false;
     worker->losses++;
     forget_loaded(worker);
     if (status == 0)
         status = reopen(worker, error);
     for (size_t i = 0; i < worker->request_count && status == 0; i++)
-        gpu_worker_ask(worker, &worker->requests[i]);
+        device_process_ask(worker, worker->requests[i]);
     return status;
 }
 
-int gpu_worker_await_repair(struct gpu_worker *worker, struct error *error)
+int device_process_await_repair(struct device_process *worker, struct error *error)
 {
     char reason[WORKER_REASON_BYTES];
     bool timed_out;
     json_t *message;
-    int status = gpu_worker_receive(worker, worker_timeout_s(GPU_OPEN_TIMEOUT_S), &message,
-                                    &timed_out, reason, error);
+    int status = device_process_receive(worker, worker_timeout_s(DEVICE_OPEN_TIMEOUT_S), &message,
+                                        &timed_out, reason, error);
     if (status < 0)
         return status;
-    bool repaired = status > 0 && gpu_worker_expect(message, "repaired", NULL) == 0;
+    bool repaired = status > 0 && device_process_expect(message, "repaired", NULL) == 0;
     if (status > 0)
         json_decref(message);
-    return repaired ? 0 : gpu_worker_replace(worker, error);
+    return repaired ? 0 : device_process_replace(worker, error);
 }

@@ -1,18 +1,43 @@
 /*
- * The time that a job may take, and when each of its stages has to end so that the ones after it
- * have theirs: whatever the budget, the finals are held.
- *
- * What the finals will cost is estimated from the trials of the fastest variant so far, since those
- * that reach the finals are about as fast.
+ * How much a run may spend, what of it each job gets, and when each stage of a job has to end so that
+ * the ones after it have their time: whatever the budget, the finals are held.
  */
-#ifndef AUTOTUNE_ALLOWANCE_H
-#define AUTOTUNE_ALLOWANCE_H
+#ifndef AUTOTUNE_BUDGET_H
+#define AUTOTUNE_BUDGET_H
 
+#include "template/sweep.h"
 #include "tune/race.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* The budget of a run, or of a kernel, is shared among the problems that are still to be tuned. */
+
+struct run_limits {
+    struct sweep_limits asked; /* on the command line: they replace those of the sweep */
+    const struct sweep *sweep;
+    int64_t begin_ns;                  /* of the run, on clock_ns() */
+    const struct sweep_kernel *kernel; /* being tuned, since … */
+    int64_t kernel_begin_ns;
+};
+
+/* What limits each of a kernel's problems; zeros: nothing does, and all variants are tried. */
+struct sweep_limits run_limits_of(const struct run_limits *limits,
+                                  const struct sweep_kernel *kernel);
+
+/*
+ * When the tuning of a kernel's problem that begins at `now_ns` has to end; 0: any time.
+ * `run_left` is the number of problems to be tuned from now on, this one included, and
+ * `kernel_left` that of this kernel's. Jobs are asked about in the order of their kernels.
+ */
+int64_t run_limits_end_ns(struct run_limits *limits, const struct sweep_kernel *kernel,
+                          int64_t now_ns, size_t run_left, size_t kernel_left);
+
+/*
+ * The time that a job may take. What the finals will cost is estimated from the trials of the fastest
+ * variant so far, since those that reach the finals are about as fast.
+ */
 
 enum { ALLOWANCE_LOOK = 64 }; /* variants that get a closer look before the finals, at most */
 

@@ -1,5 +1,5 @@
 /* The lock on a GPU: who gets it, and what lies in its place. */
-#include "tune/gpu_lock.h"
+#include "tune/device_lock.h"
 
 #include "base/alloc.h"
 #include "unit/scratch.h"
@@ -26,11 +26,11 @@ static int leave(void **state)
     return scratch_leave(state);
 }
 
-static bool try_lock(struct gpu_lock *lock, const char *uuid)
+static bool try_lock(struct device_lock *lock, const char *uuid)
 {
     struct error error = {0};
     bool held;
-    int status = gpu_lock_try(lock, uuid, &held, &error);
+    int status = device_lock_try(lock, uuid, &held, &error);
     if (status != 0)
         print_message("%s\n", error.message);
     assert_int_equal(status, 0);
@@ -39,25 +39,25 @@ static bool try_lock(struct gpu_lock *lock, const char *uuid)
 
 static bool can_lock(const char *uuid)
 {
-    struct gpu_lock lock;
+    struct device_lock lock;
     bool held = try_lock(&lock, uuid);
-    gpu_lock_release(&lock);
+    device_lock_release(&lock);
     return held;
 }
 
 static void one_at_a_time_on_each_gpu(void **state)
 {
     (void)state;
-    struct gpu_lock first;
-    struct gpu_lock second;
+    struct device_lock first;
+    struct device_lock second;
     assert_true(try_lock(&first, "GPU-1"));
     assert_false(try_lock(&second, "GPU-1"));
     assert_int_equal(second.owner, getpid());
     assert_true(can_lock("GPU-2"));
-    gpu_lock_release(&first);
-    assert_int_equal(gpu_lock_wait(&second, NULL), 0);
+    device_lock_release(&first);
+    assert_int_equal(device_lock_wait(&second, NULL), 0);
     assert_false(can_lock("GPU-1"));
-    gpu_lock_release(&second);
+    device_lock_release(&second);
     assert_true(can_lock("GPU-1"));
     assert_int_equal(access(LOCK, F_OK), -1); /* nothing is left */
 }
@@ -68,7 +68,7 @@ static void what_a_killed_run_leaves_is_no_lock(void **state)
     int status;
     pid_t run = fork();
     if (run == 0) {
-        struct gpu_lock lock;
+        struct device_lock lock;
         (void)try_lock(&lock, "GPU-1");
         (void)raise(SIGKILL);
     }
@@ -81,25 +81,25 @@ static void what_a_killed_run_leaves_is_no_lock(void **state)
 static void every_user_may_lock(void **state)
 {
     (void)state;
-    struct gpu_lock lock;
+    struct device_lock lock;
     struct stat information;
     mode_t usual = umask(0077);
     assert_true(try_lock(&lock, "GPU-1"));
     (void)umask(usual);
     assert_int_equal(stat(LOCK, &information), 0);
     assert_int_equal(information.st_mode & 0777, 0666);
-    gpu_lock_release(&lock);
+    device_lock_release(&lock);
 }
 
 static void assert_refused(void)
 {
     struct error error = {0};
-    struct gpu_lock lock;
+    struct device_lock lock;
     bool held;
-    assert_int_equal(gpu_lock_try(&lock, "GPU-1", &held, &error), ERROR_RECORD);
+    assert_int_equal(device_lock_try(&lock, "GPU-1", &held, &error), ERROR_RECORD);
     assert_false(held);
     assert_non_null(strstr(error.message, LOCK));
-    gpu_lock_release(&lock);
+    device_lock_release(&lock);
 }
 
 /* In a folder that everybody may write to, the lock's place may hold anything. */
@@ -122,16 +122,16 @@ static void what_lies_in_its_place_is_not_touched(void **state)
 static void a_lock_that_was_removed_is_made_again(void **state)
 {
     (void)state;
-    struct gpu_lock first;
-    struct gpu_lock second;
+    struct device_lock first;
+    struct device_lock second;
     assert_true(try_lock(&first, "GPU-1"));
     assert_false(try_lock(&second, "GPU-1"));
     assert_int_equal(unlink(LOCK), 0);
-    assert_int_equal(gpu_lock_wait(&second, NULL), 0);
+    assert_int_equal(device_lock_wait(&second, NULL), 0);
     assert_false(can_lock("GPU-1"));
-    gpu_lock_release(&first);
+    device_lock_release(&first);
     assert_false(can_lock("GPU-1"));
-    gpu_lock_release(&second);
+    device_lock_release(&second);
 }
 
 static void by_default_locks_are_where_every_user_may_write(void **state)
@@ -139,7 +139,7 @@ static void by_default_locks_are_where_every_user_may_write(void **state)
     (void)state;
     struct stat information;
     (void)unsetenv("AUTOTUNE_LOCK_FOLDER");
-    char *folder = gpu_lock_folder();
+    char *folder = device_lock_folder();
     assert_int_equal(stat(folder, &information), 0);
     assert_true((information.st_mode & S_IWOTH) != 0);
     assert_true((information.st_mode & S_ISVTX) != 0);
