@@ -53,7 +53,7 @@ every() {
 
 @test "the same in batches, whose runs each have their own outputs and scratch" {
     base_ns=3000 fast_fakes time.repeat_slow=90000
-    every "n = 2^10"
+    every "n = 2^12"
     autotune --config sweep.ini --format csv
     exits 0
     [ "$(column runs | sort -u | tail -n 1)" -eq 32 ]

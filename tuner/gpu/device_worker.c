@@ -121,7 +121,7 @@ static int run_unchecked(struct device_session *session, struct device_variant *
     }
     if (status == 0 && runs > 0)
         status = device_synchronise(&session->device, error);
-    return answer_driver_error(answer, session, status, OUTCOME_LAUNCH_ERROR);
+    return trial_ran(session, variant, status, answer);
 }
 
 /* Everything is checked after the last two runs, since an input that every run changes back and forth is

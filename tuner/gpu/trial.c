@@ -86,20 +86,26 @@ int trial_load(struct device_session *session, struct device_variant *variant, c
     return 0;
 }
 
+int trial_ran(struct device_session *session, const struct device_variant *variant, int status,
+              struct answer *answer)
+{
+    status = answer_driver_error(answer, session, status, OUTCOME_LAUNCH_ERROR);
+    if (answer->outcome == OUTCOME_LAUNCH_ERROR && variant->launch_plan.step_count > 1)
+        session->damaged = true;
+    return status;
+}
+
 /* What a verification found becomes the variant's outcome; `when` says in which runs, if that tells more
  * than the finding. */
 static int conclude(struct device_session *session, const struct verify *verify, const char *when,
                     int status, struct answer *answer, struct error *error)
 {
-    status = answer_driver_error(answer, session, status, OUTCOME_LAUNCH_ERROR);
+    status = trial_ran(session, verify->variant, status, answer);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED && verify->finding != FINDING_RIGHT) {
         answer->outcome = OUTCOME_WRONG_RESULT;
         session->damaged = verify->finding == FINDING_DAMAGE;
         (void)error_set(error, ERROR_OK, "%s%s", session->damaged ? "" : when, verify->reason);
     }
-    /* nothing of a run is checked if the driver refused one of its later launches */
-    if (answer->outcome == OUTCOME_LAUNCH_ERROR && verify->variant->launch_plan.step_count > 1)
-        session->damaged = true;
     return status;
 }
 
@@ -143,6 +149,17 @@ int trial_check(struct device_session *session, struct device_variant *variant, 
     return conclude(session, &verify, "right at first, but in a timed run ", status, answer, error);
 }
 
+/* The first reading opens NVML, which may take longer than the variant may. */
+static void read_monitor(struct device_session *session, int64_t start)
+{
+    bool opens = !session->monitor.tried;
+    if (opens)
+        (void)tell(session, "preparing", NULL);
+    gpu_monitor_read(&session->monitor, session->device.gpu.uuid, start);
+    if (opens)
+        (void)tell(session, "prepared", NULL);
+}
+
 /* Takes `count` more samples. */
 static int take_part(struct device_session *session, const json_t *request,
                      struct device_variant *variant, size_t count, struct samples *samples,
@@ -168,9 +185,8 @@ static int take_samples(struct device_session *session, const json_t *request,
     for (size_t i = 0; i < 3 && status == 0 && answer->outcome == OUTCOME_MEASURED; i++) {
         if (parts[i] == 0)
             continue;
-        status = answer_driver_error(answer, session,
-                                     take_part(session, request, variant, parts[i], samples, error),
-                                     OUTCOME_LAUNCH_ERROR);
+        status = trial_ran(session, variant,
+                           take_part(session, request, variant, parts[i], samples, error), answer);
         if (status == 0 && answer->outcome == OUTCOME_MEASURED && i < checked)
             status = trial_check(session, variant, samples->runs > 1, false, answer, error);
     }
@@ -191,7 +207,7 @@ int trial_measure(struct device_session *session, const json_t *request,
     int64_t start = clock_ns();
     int status = take_samples(session, request, variant, (size_t)count, (size_t)check_after,
                               &samples, answer, error);
-    gpu_monitor_read(&session->monitor, session->device.gpu.uuid, start);
+    read_monitor(session, start);
     *batched = samples.runs > 1;
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         *reply = samples_to_json(&samples, session->sampling.empty_batch_ns);
@@ -212,13 +228,12 @@ static int verify_first(struct device_session *session, const json_t *request,
     int status = trial_verify(session, variant, measure, false, answer, error);
     if (status != 0 || answer->outcome != OUTCOME_MEASURED || measure == NULL)
         return status;
-    status = answer_driver_error(answer, session,
-                                 measure_take_run(measure, &session->device, &ns, error),
-                                 OUTCOME_LAUNCH_ERROR);
+    status = trial_ran(session, variant, measure_take_run(measure, &session->device, &ns, error),
+                       answer);
     if (status != 0 || answer->outcome != OUTCOME_MEASURED || !(ns > hopeless_ns))
         return status;
     const struct samples samples = {.ns = &ns, .count = 1, .runs = 1, .single_ns = ns};
-    gpu_monitor_read(&session->monitor, session->device.gpu.uuid, start);
+    read_monitor(session, start);
     *reply = samples_to_json(&samples, session->sampling.empty_batch_ns);
     return trial_check(session, variant, false, true, answer, error);
 }

@@ -36,6 +36,12 @@ int trial_prepare(struct device_session *session, struct device_variant *variant
 int trial_load(struct device_session *session, struct device_variant *variant, const char *key,
                struct answer *answer, struct error *error);
 
+/* What became of runs of the variant, which ended with `status`. If the driver refused one of several
+ * launches, nothing of that run is checked, so that session->damaged is set. Returns what
+ * answer_driver_error() does. */
+int trial_ran(struct device_session *session, const struct device_variant *variant, int status,
+              struct answer *answer);
+
 /* Runs the variant once, between the events of measure_queue_run() unless `measure` is NULL, and checks
  * the result (verify.h). If something was written that may not be, sets session->damaged. */
 int trial_verify(struct device_session *session, struct device_variant *variant,

@@ -615,11 +615,12 @@ static int verify(struct device_client *client, int64_t id, const struct device_
                                    (json_int_t)id, "unchecked_runs", check->unchecked_runs, "runs",
                                    check->runs, "data_set", (int)check->data_set, "careful",
                                    (int)check->careful, "differences", (json_int_t)differences));
-    int all_runs = check->unchecked_runs + check->runs;
-    double timeout_s = launch_timeout(client) + 2 * client->slowest_s * all_runs;
+    /* four times, because resetting its buffers is no part of a sample */
+    double timeout_s = launch_timeout(client) + 2 * client->slowest_s * check->runs +
+                       4 * check->run_s * check->unchecked_runs;
     int status = take_reply(client, timeout_s, &reply, answer, error);
     if (reply != NULL)
-        note_runs(client, all_runs);
+        note_runs(client, check->unchecked_runs + check->runs);
     json_decref(reply);
     return status;
 }

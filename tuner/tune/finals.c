@@ -420,7 +420,7 @@ static void give_up_data(struct finals *finals, size_t contender, const char *re
 
 /*
  * Verifies a contender with two consecutive runs; the `last` time with four, so that each kind of poison
- * has its turn, after as many more as it has samples: each round used another copy of the code, and what
+ * has its turn, after as many more as it was measured: each round used another copy of the code, and what
  * a variant leaves from run to run in variables of the source, or in a worker that was lost, has
  * not seen so many runs. `*again` says that it is to be asked for again.
  */
@@ -428,8 +428,10 @@ static int verify_one(struct finals *finals, size_t contender, bool last, bool *
                       struct error *error)
 {
     struct device_client *client = finals->gpu->client;
+    size_t samples = last ? finals->sample_counts[contender] : 0;
     const struct device_client_check check = {
-        .unchecked_runs = last ? (int)finals->sample_counts[contender] : 0,
+        .unchecked_runs = (int)samples * finals->runs[contender],
+        .run_s = samples > 0 ? statistics_median(finals->samples_ns[contender], samples) * 1e-9 : 0,
         .runs = last ? 4 : 2,
         .data_set = finals->usual[contender] ? 0 : finals->data_set,
         .careful = finals->job->careful};
@@ -597,7 +599,7 @@ int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *err
     study->has_winner = status == 0 && count_in(&finals) > 0 && !finals.anew;
     if (study->has_winner)
         study->winner = finals.indices[finals.verdict.winner];
-    if (status == ERROR_INTERRUPTED)
+    if (status != 0 && status != ERROR_RECORD)
         (void)store_finalists(&finals, false, NULL);
     if (status == 0)
         status = store_finalists(&finals, !finals.anew, error);

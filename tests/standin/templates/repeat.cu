@@ -193,13 +193,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     }
 }
 
-/* Right in the first 7 runs of a copy of the code: it counts them in a variable that nothing resets. */
+/* Right in the first 7 runs of a copy of the code, or in 300 of a problem that is measured in batches: it counts
+ * them in a variable that nothing resets. */
 __device__ unsigned module_late_runs;
 #define MODULE_LATE_RUNS module_late_runs
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     repeat_module_late(const int *a, const int *b, int *out, u64 n)
 {
-    if (*(volatile unsigned *)&MODULE_LATE_RUNS < 7)
+    if (*(volatile unsigned *)&MODULE_LATE_RUNS < (n == 4096 ? 300 : 7))
         compute(a, b, out, n);
 }
 extern "C" __global__ void repeat_module_late_count()
