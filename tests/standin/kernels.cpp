@@ -498,11 +498,8 @@ void *kernel_variable(const char *name, size_t bytes)
         size_t bytes;
     } variables[] = {
 #define VARIABLE(source, name) {#name, &source::name, sizeof source::name}
-        VARIABLE(symbols, weights),
-        VARIABLE(symbols, offsets),
-        VARIABLE(symbols, total),
-        VARIABLE(symbols, state),
-        VARIABLE(repeat, module_late_runs),
+        VARIABLE(symbols, weights), VARIABLE(symbols, offsets),         VARIABLE(symbols, total),
+        VARIABLE(symbols, state),   VARIABLE(repeat, module_late_runs),
     };
     for (const auto &variable : variables)
         if (strcmp(variable.name, name) == 0 && variable.bytes == bytes)

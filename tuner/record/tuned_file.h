@@ -36,9 +36,9 @@ struct tuned_entry {
     char *nvrtc;
     char *autotune;
     char *date;
-    char *command;   /* that made the entry, cut to its line; NULL if not known */
-    char *cache;     /* "cold" or "warm" */
-    bool incomplete; /* tuning ended early: the best so far, judging by its samples */
+    char *command;       /* that made the entry, cut to its line; NULL if not known */
+    char *cache;         /* "cold" or "warm" */
+    bool incomplete;     /* tuning ended early: the best so far, judging by its samples */
     struct cover *cover; /* NULL for one problem; otherwise nothing from `parameters` on is used */
     struct bindings problem; /* of a cover: what is the same in its whole range */
     struct bindings parameters;
