@@ -60,8 +60,7 @@ void report_reasons_free(struct reason *reasons, size_t count);
 
 /*
  * What is said of a GPU of a study that had several:
- * "1.2 % slower (5 variants compared, each within 0.4 % of that); finals checked there: the winner is
- * 1 % slower, and 0.3 % behind the fastest finalist". `gpu` is not the first.
+ * "1.2 % slower (5 variants compared, each within 0.4 % of that)". `gpu` is not the first.
  */
 void report_gpu(FILE *stream, const struct study_gpu *gpu);
 
