@@ -711,7 +711,8 @@ static int parse(struct expression *expression, struct error *error)
         return error_set_at(error, ERROR_CONFIG, expression->file, expression->line,
                             "cannot parse expression '%s': %s", expression->text, reason.message);
     struct step *fitting = realloc(steps->items, steps->count * sizeof *steps->items);
-    steps->items = fitting != NULL ? fitting : steps->items;
+    if (fitting != NULL)
+        steps->items = fitting;
     return 0;
 }
 

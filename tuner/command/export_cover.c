@@ -87,9 +87,13 @@ struct translation {
     size_t depth;
 };
 
+/* Puts `text`, which the stack then owns. */
 static void push(struct translation *to, int kind, char *text)
 {
-    to->stack[to->depth++] = (struct operand){.kind = kind, .text = text};
+    struct operand *operand = &to->stack[to->depth++];
+    operand->kind = kind;
+    operand->text = text;
+    operand->condition = NULL;
 }
 
 static struct operand pop(struct translation *to)
@@ -277,6 +281,7 @@ static void push_choice(struct translation *to, char *condition, struct operand 
     free(other.text);
 }
 
+/* NOLINTBEGIN(misc-no-recursion): as deep as the parser of expressions allows */
 static void translate(struct translation *to, size_t from, size_t end);
 
 /* Puts what a step that may jump computes from the topmost operand and from the steps that it may leave
@@ -348,6 +353,7 @@ static void translate(struct translation *to, size_t from, size_t end)
         from++;
     }
 }
+/* NOLINTEND(misc-no-recursion) */
 
 /* A condition of the cover in C, which may set "failed"; a new string. */
 static char *condition_text(const struct cover *cover, const struct cover_condition *condition,

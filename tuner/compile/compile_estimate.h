@@ -46,10 +46,10 @@ void compile_estimate_release(struct compile_estimate *estimate);
 size_t compile_estimate_kind(struct compile_estimate *estimate, const char *source_hash);
 
 void compile_estimate_add(struct compile_estimate *estimate, size_t kind);
-void compile_estimate_done(struct compile_estimate *estimate, size_t kind, double seconds);
+void compile_estimate_done(struct compile_estimate *estimate, size_t number, double seconds);
 
 /* How long a job of this kind takes on average, as far as is known; 0: nothing has been done yet. */
-double compile_estimate_mean_s(const struct compile_estimate *estimate, size_t kind);
+double compile_estimate_mean_s(const struct compile_estimate *estimate, size_t number);
 
 /* Seconds until `workers` workers have done all that is left; 0 if nothing has been done yet. */
 double compile_estimate_left_s(const struct compile_estimate *estimate, size_t workers,

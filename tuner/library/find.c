@@ -372,16 +372,17 @@ static void consider_cover(const struct search *search, const struct cover *cove
     candidate.other_version =
         query->template_hash != NULL && strcmp(model->template_hash, query->template_hash) != 0;
     match->candidates += cover->public.count;
-    if (candidate.other_version && !query->accept_other_versions)
+    if (candidate.other_version && !query->accept_other_versions) {
         match->refused_versions += cover->public.count;
-    else if (!see(&search->wanted, cover, problem))
-        match->refused_problems += cover->public.count;
-    else if (rule_of_gpus(query->gpu, model->gpu) == TUNED_NOTHING)
+        return;
+    }
+    bool seen = see(&search->wanted, cover, problem);
+    bool other_gpu = seen && rule_of_gpus(query->gpu, model->gpu) == TUNED_NOTHING;
+    bool chosen = seen && !other_gpu && choose(search, cover, problem, &candidate);
+    if (other_gpu || (chosen && candidate.rule > search->limit))
         match->refused_gpus += cover->public.count;
-    else if (!choose(search, cover, problem, &candidate))
+    else if (!chosen)
         match->refused_problems += cover->public.count;
-    else if (candidate.rule > search->limit)
-        match->refused_gpus += cover->public.count;
     else if (is_nearer(query, &candidate, match))
         take(&candidate, match);
 }
