@@ -380,7 +380,7 @@ busy() {
     autotune --config sweep.ini
     exits 0
     rm -rf cache
-    export AUTOTUNE_NVRTC=$BUILD_DIR/tests/libstuck_nvrtc.so
+    export AUTOTUNE_NVRTC=$BUILD_DIR/tests/libstuck_nvrtc.so STUCK_NVRTC_FILE=$scratch/compiling
     local from="--kernel scale --templates templates" arguments i
     for arguments in "bundle --tuned results/tuned.ini --templates templates --output bundle" \
         "emit $from --ptx --output emitted" "emit $from --cubin --output emitted" "emit $from --ptx" \
@@ -406,10 +406,15 @@ busy() {
 @test "a compiler that crashes in emit is an error, and leaves no file" {
     rm -rf cache # so that it compiles
     cp -r "$sweeps/templates" .
-    export AUTOTUNE_NVRTC=$BUILD_DIR/tests/libstuck_nvrtc.so
+    export AUTOTUNE_NVRTC=$BUILD_DIR/tests/libstuck_nvrtc.so STUCK_NVRTC_FILE=$scratch/compiling
     start emit --kernel scale --templates templates --cubin --output emitted
     await stuck compiling
-    kill -KILL "$(cat "/proc/$run/task/$run/children")"
+    for i in $(seq 100); do # a worker that is killed is replaced twice
+        [ -d "/proc/$run" ] || break
+        pkill -KILL -P "$run" || true
+        sleep 0.1
+    done
+    kill -KILL "$run" 2>/dev/null || true
     ended
     exits 4
     has err "the compiler was killed by signal 9"

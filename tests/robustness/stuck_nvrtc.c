@@ -1,10 +1,11 @@
 /*
  * An NVRTC that never finishes a compilation and never calls back: BUILD_DIR/tests/libstuck_nvrtc.so, for
- * AUTOTUNE_NVRTC. Each compilation writes the file `compiling` in the current folder and then waits forever.
+ * AUTOTUNE_NVRTC. Each compilation writes the file $STUCK_NVRTC_FILE and then waits forever.
  */
 #include <fcntl.h>
 #include <nvrtc.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 const char *nvrtcGetErrorString(nvrtcResult result)
@@ -54,7 +55,8 @@ nvrtcResult nvrtcAddNameExpression(nvrtcProgram program, const char *const expre
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *const *options)
 {
     (void)program, (void)count, (void)options;
-    int file = open("compiling", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+    const char *path = getenv("STUCK_NVRTC_FILE");
+    int file = open(path != NULL ? path : "/dev/null", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     (void)!write(file, "stuck\n", 6);
     (void)close(file);
     for (;;)
