@@ -36,7 +36,7 @@ struct expression;
  * ERROR_MEMORY if memory runs out. */
 int expression_new(struct expression **expression, const char *text, const char *file, int line,
                    struct error *error);
-/* The same for a text that names expressions (template_figures.h): `expanded` has them in place of their
+/* The same for a text that names expressions (template.h): `expanded` has them in place of their
  * names and is what is compiled; messages and expression_text() have `text`. */
 int expression_new_expanded(struct expression **expression, const char *text, const char *expanded,
                             const char *file, int line, struct error *error);

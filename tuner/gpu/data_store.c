@@ -360,7 +360,7 @@ static int allocate_buffer(const struct making *making, struct data_item *item)
     const struct buffer *buffer = &store->template->buffers[item->member];
     enum element_type type;
     uint64_t length;
-    int status = device_buffer_describe(buffer, &making->scope, &type, &length, making->error);
+    int status = buffer_describe(buffer, &making->scope, &type, &length, making->error);
     if (status == 0)
         status = allocate(making, item, type, length, &item->buffer);
     if (status == 0 && buffer->access == ACCESS_READ_WRITE)

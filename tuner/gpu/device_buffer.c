@@ -147,19 +147,6 @@ int device_buffer_fill(struct device_context *device, const struct device_buffer
     return device_launch_support(device, SUPPORT_fill, count, arguments, error);
 }
 
-int device_buffer_describe(const struct buffer *buffer, const struct scope *scope,
-                           enum element_type *type, uint64_t *length, struct error *error)
-{
-    int64_t elements = 0;
-    int status = template_element_type(buffer->type, scope, type, error);
-    if (status == 0)
-        status = expression_integer(buffer->length, scope, &elements, error);
-    if (status == 0 && elements < 0)
-        status = expression_refuse(buffer->length, scope, "the length is negative", error);
-    *length = (uint64_t)elements;
-    return status;
-}
-
 int device_buffer_clear_border(struct device_context *device, const struct device_buffer *buffer,
                                const struct fill *fill, const struct scope *scope,
                                struct error *error)

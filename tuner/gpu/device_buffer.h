@@ -59,11 +59,6 @@ int device_buffer_new(struct device_context *device, struct device_buffer *buffe
                       struct error *error);
 void device_buffer_free(struct device_context *device, struct device_buffer *buffer);
 
-/* The type and length of a template's buffer. Returns 0, or ERROR_CONFIG if an expression fails or
- * the length is negative. */
-int device_buffer_describe(const struct buffer *buffer, const struct scope *scope,
-                           enum element_type *type, uint64_t *length, struct error *error);
-
 /*
  * Fills the buffer as the template says, with the random numbers of `data_set` (fill.h); FILL_NONE
  * poisons it. A file must contain exactly buffer->length elements of the buffer's type. The caller

@@ -93,7 +93,7 @@ static int make_buffer(struct device_variant *variant, struct device_problem *pr
     struct device_context *device = problem->device;
     enum element_type type;
     uint64_t length;
-    int status = device_buffer_describe(buffer, scope, &type, &length, error);
+    int status = buffer_describe(buffer, scope, &type, &length, error);
     if (status != 0)
         return status;
     do

@@ -26,20 +26,17 @@ static uint64_t key_of(const struct fill *fill, int64_t seed, uint64_t data_set)
 }
 
 /* Integers beyond 2^53 stay exact: doubles only hold the differences from the first number. */
-static int take_whole(const struct fill *fill, const struct scope *scope,
-                      struct fill_numbers *numbers, struct error *error)
+static void take_whole(const struct fill *fill, struct evaluation *evaluation,
+                       struct fill_numbers *numbers)
 {
-    struct value values[2] = {value_integer(0), value_integer(0)};
-    int status = 0;
-    for (size_t i = 0; i < 2 && i < fill->argument_count && status == 0; i++)
-        status = expression_value(fill->arguments[i], scope, &values[i], error);
-    if (status != 0 || values[0].kind != VALUE_INTEGER || values[1].kind != VALUE_INTEGER)
-        return status;
-    numbers->whole = values[0].as.integer;
+    struct value first = evaluate_value(evaluation, fill->arguments[0], value_integer(0));
+    struct value second = evaluate_value(evaluation, fill->arguments[1], value_integer(0));
+    if (first.kind != VALUE_INTEGER || second.kind != VALUE_INTEGER)
+        return;
+    numbers->whole = first.as.integer;
     numbers->a = 0;
     if (fill->kind == FILL_INTEGERS)
-        numbers->b = (double)((long double)values[1].as.integer - (long double)numbers->whole);
-    return 0;
+        numbers->b = (double)((long double)second.as.integer - (long double)numbers->whole);
 }
 
 int fill_read_numbers(const struct fill *fill, enum element_type type, uint64_t data_set,
@@ -47,17 +44,14 @@ int fill_read_numbers(const struct fill *fill, enum element_type type, uint64_t 
 {
     bool converted =
         fill->kind == FILL_UNIFORM || fill->kind == FILL_NORMAL; /* from real numbers */
-    int64_t seed = 0;
-    *numbers = (struct fill_numbers){0};
-    int status = expression_real(fill->arguments[0], scope, &numbers->a, error);
-    if (status == 0 && fill->argument_count > 1)
-        status = expression_real(fill->arguments[1], scope, &numbers->b, error);
-    if (status == 0 && fill->argument_count > 2)
-        status = expression_integer(fill->arguments[2], scope, &seed, error);
+    struct evaluation evaluation = {scope, error, 0};
+    *numbers = (struct fill_numbers){.a = evaluate_real(&evaluation, fill->arguments[0], 0),
+                                     .b = evaluate_real(&evaluation, fill->arguments[1], 0)};
+    int64_t seed = evaluate_integer(&evaluation, fill->arguments[2], 0);
     numbers->key = key_of(fill, seed, data_set);
-    if (status == 0 && !converted && !element_is_floating(type))
-        status = take_whole(fill, scope, numbers, error);
-    return status;
+    if (!converted && !element_is_floating(type))
+        take_whole(fill, &evaluation, numbers);
+    return evaluation.status;
 }
 
 bool fill_has_numbers(const struct fill *fill)
@@ -65,48 +59,35 @@ bool fill_has_numbers(const struct fill *fill)
     return fill->kind != FILL_NONE && fill->kind != FILL_FILE && fill->kind != FILL_KERNEL;
 }
 
-static int read_shape(const struct fill *fill, const struct scope *scope, uint64_t length,
-                      struct fill_border *border, struct error *error)
-{
-    char reason[96];
-    uint64_t elements = 1;
-    bool fits = true;
-    for (size_t i = 0; i < fill->shape_count; i++) {
-        int64_t extent = 0;
-        int status = expression_integer(fill->shape[i], scope, &extent, error);
-        if (status == 0 && extent < 1)
-            status = expression_refuse(fill->shape[i], scope, "an extent must be 1 or more", error);
-        if (status != 0)
-            return status;
-        border->extents[i] = (uint64_t)extent;
-        fits = fits && !__builtin_mul_overflow(elements, border->extents[i], &elements);
-    }
-    if (fits && elements == length)
-        return 0;
-    (void)snprintf(reason, sizeof reason,
-                   "the border's shape is not that of a buffer of %" PRIu64 " elements", length);
-    return expression_refuse(fill->shape[0], scope, reason, error);
-}
-
 int fill_read_border(const struct fill *fill, const struct scope *scope, uint64_t length,
                      struct fill_border *border, struct error *error)
 {
-    int64_t width = 0;
+    struct evaluation evaluation = {scope, error, 0};
+    uint64_t elements = 1;
+    bool fits = true;
     *border = (struct fill_border){.extents = {1, 1, 1}, .dimensions = fill->shape_count};
     if (fill->border == NULL)
         return 0;
-    int status = expression_integer(fill->border, scope, &width, error);
-    if (status == 0 && width < 0)
-        status =
-            expression_refuse(fill->border, scope, "a border's width must be 0 or more", error);
-    if (status != 0)
-        return status;
+    int64_t width = evaluate_integer(&evaluation, fill->border, 0);
+    if (width < 0)
+        evaluation_refuse(&evaluation, fill->border, "a border's width must be 0 or more");
     border->width = (uint64_t)width;
-    if (fill->shape_count > 0)
-        return read_shape(fill, scope, length, border, error);
-    border->extents[0] = length;
-    border->dimensions = 1;
-    return 0;
+    for (size_t i = 0; i < fill->shape_count; i++) {
+        int64_t extent = evaluate_integer(&evaluation, fill->shape[i], 1);
+        if (extent < 1)
+            evaluation_refuse(&evaluation, fill->shape[i], "an extent must be 1 or more");
+        border->extents[i] = (uint64_t)extent;
+        fits = fits && !__builtin_mul_overflow(elements, border->extents[i], &elements);
+    }
+    if (fill->shape_count == 0) {
+        border->extents[0] = length;
+        border->dimensions = 1;
+    } else if (!fits || elements != length) {
+        evaluation_refuse(&evaluation, fill->shape[0],
+                          "the border's shape is not that of a buffer of %" PRIu64 " elements",
+                          length);
+    }
+    return evaluation.status;
 }
 
 static int check_array(const struct fill *fill, enum element_type type, uint64_t length,

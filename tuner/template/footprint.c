@@ -24,24 +24,12 @@ static uint64_t buffer_bytes(enum element_type type, uint64_t length)
     return add(multiply(length, element_bytes(type)), 15 + 2 * (uint64_t)GUARD_BYTES) / 16 * 16;
 }
 
-static bool buffer_length(const struct buffer *buffer, const struct scope *scope, uint64_t *length)
-{
-    int64_t value;
-    struct error ignored;
-    if (expression_integer(buffer->length, scope, &value, &ignored) != 0 || value < 0)
-        return false;
-    *length = (uint64_t)value;
-    return true;
-}
-
 static void add_buffer(struct footprint *footprint, const struct buffer *buffer,
                        const struct scope *scope)
 {
     enum element_type type;
     uint64_t length;
-    struct error ignored;
-    if (template_element_type(buffer->type, scope, &type, &ignored) != 0 ||
-        !buffer_length(buffer, scope, &length))
+    if (buffer_describe(buffer, scope, &type, &length, NULL) != 0)
         return;
     uint64_t bytes = buffer_bytes(type, length);
     if (buffer->access == ACCESS_SCRATCH && bytes <= ARENA_BYTES)
@@ -60,9 +48,9 @@ static void add_expected(struct footprint *footprint, const struct template *tem
 {
     enum element_type type;
     uint64_t length;
-    struct error ignored;
-    if (template_expected_type(template, expectation, scope, &type, &ignored) == 0 &&
-        buffer_length(&template->buffers[expectation->buffer], scope, &length))
+    if (buffer_describe(&template->buffers[expectation->buffer], scope, &type, &length, NULL) ==
+            0 &&
+        template_expected_type(template, expectation, scope, &type, NULL) == 0)
         footprint->bytes = add(footprint->bytes, buffer_bytes(type, length));
 }
 

@@ -15,13 +15,12 @@
 enum { STEP_LIMIT = 4096, CLUSTER_LIMIT = 1024, CAPABILITY = 90 };
 
 /* The state while a plan is evaluated. After the first failure, everything here does nothing. */
-struct evaluation {
+struct planning {
     struct launch_plan *launch_plan;
     const struct template *template;
     const struct launch *launch; /* the current one */
     const struct kernel_lookup *lookup;
-    struct error *error;
-    int status;
+    struct evaluation values; /* in local_scope */
     struct bindings local;    /* loop variable, names of buffers */
     struct bindings stats;    /* resource usage of the current launch */
     struct scope local_scope; /* local, stats, NAME_grid of earlier launches, the caller's scope */
@@ -29,62 +28,13 @@ struct evaluation {
     struct scope names_scope;
 };
 
-static void refuse(struct evaluation *evaluation, const struct expression *expression,
-                   const char *format, ...) __attribute__((format(printf, 3, 4)));
-
-static void refuse(struct evaluation *evaluation, const struct expression *expression,
-                   const char *format, ...)
-{
-    char reason[160];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(reason, sizeof reason, format, arguments);
-    va_end(arguments);
-    if (evaluation->status == 0)
-        evaluation->status =
-            expression_refuse(expression, &evaluation->local_scope, reason, evaluation->error);
-}
-
-/* `otherwise` after a failure, or if the expression is NULL. */
-static int64_t read_integer(struct evaluation *evaluation, const struct expression *expression,
-                            int64_t otherwise)
-{
-    int64_t integer = otherwise;
-    if (evaluation->status == 0 && expression != NULL)
-        evaluation->status =
-            expression_integer(expression, &evaluation->local_scope, &integer, evaluation->error);
-    return evaluation->status == 0 ? integer : otherwise;
-}
-
-static bool read_flag(struct evaluation *evaluation, const struct expression *expression,
-                      bool otherwise)
-{
-    bool flag = otherwise;
-    if (evaluation->status == 0 && expression != NULL)
-        evaluation->status =
-            expression_boolean(expression, &evaluation->local_scope, &flag, evaluation->error);
-    return flag;
-}
-
-static struct value read_value(struct evaluation *evaluation, const struct expression *expression)
-{
-    struct value value = {0};
-    if (evaluation->status == 0)
-        evaluation->status =
-            expression_value(expression, &evaluation->local_scope, &value, evaluation->error);
-    return value;
-}
-
 bool scope_integer(const struct scope *scope, const char *name, int64_t *integer)
 {
-    for (; scope != NULL; scope = scope->outer) {
-        const struct value *value = bindings_find(scope->bindings, name);
-        if (value != NULL && value->kind == VALUE_INTEGER) {
-            *integer = value->as.integer;
-            return true;
-        }
-    }
-    return false;
+    const struct value *value = scope_find(scope, name);
+    if (value == NULL || value->kind != VALUE_INTEGER)
+        return false;
+    *integer = value->as.integer;
+    return true;
 }
 
 /* --- grid, block and shared memory --- */
@@ -116,26 +66,27 @@ int64_t step_blocks(const struct step *step)
     return blocks;
 }
 
-static uint32_t read_extent(struct evaluation *evaluation, const struct expression *expression,
+static uint32_t read_extent(struct planning *planning, const struct expression *expression,
                             const char *what, int64_t otherwise)
 {
-    int64_t extent = read_integer(evaluation, expression, otherwise);
+    int64_t extent = evaluate_integer(&planning->values, expression, otherwise);
     if (extent < 0 || extent > INT32_MAX)
-        refuse(evaluation, expression, "%s of launch '%.50s' would be %" PRId64, what,
-               evaluation->launch->name, extent);
+        evaluation_refuse(&planning->values, expression, "%s of launch '%.50s' would be %" PRId64,
+                          what, planning->launch->name, extent);
     return (uint32_t)extent;
 }
 
 /* Evaluates 1 to 3 extents; the rest are 1. Their product is at most `most`. */
-static void read_extents(struct evaluation *evaluation, struct expression *const *extents,
-                         size_t count, const char *what, int64_t most, uint32_t result[3])
+static void read_extents(struct planning *planning, struct expression *const *extents, size_t count,
+                         const char *what, int64_t most, uint32_t result[3])
 {
     int64_t product;
     for (size_t i = 0; i < 3; i++)
-        result[i] = read_extent(evaluation, i < count ? extents[i] : NULL, what, 1);
+        result[i] = read_extent(planning, i < count ? extents[i] : NULL, what, 1);
     if (!multiply(result, most, &product))
-        refuse(evaluation, extents[0], "%s of launch '%.50s' would be %u * %u * %u", what,
-               evaluation->launch->name, result[0], result[1], result[2]);
+        evaluation_refuse(&planning->values, extents[0],
+                          "%s of launch '%.50s' would be %u * %u * %u", what,
+                          planning->launch->name, result[0], result[1], result[2]);
 }
 
 /* --- attributes --- */
@@ -164,69 +115,71 @@ bool launch_attributes_any(const struct launch_attributes *attributes)
 }
 
 /* `what` of a launch needs compute capability 9.0. */
-static void need_capability(struct evaluation *evaluation, const struct expression *expression,
+static void need_capability(struct planning *planning, const struct expression *expression,
                             const char *what)
 {
     int64_t capability;
-    if (scope_integer(&evaluation->local_scope, "compute_capability", &capability) &&
+    if (scope_integer(&planning->local_scope, "compute_capability", &capability) &&
         capability < CAPABILITY)
-        refuse(evaluation, expression,
-               "%s compute capability 9.0 or newer; this GPU has %" PRId64 ".%" PRId64, what,
-               capability / 10, capability % 10);
+        evaluation_refuse(&planning->values, expression,
+                          "%s compute capability 9.0 or newer; this GPU has %" PRId64 ".%" PRId64,
+                          what, capability / 10, capability % 10);
 }
 
-static void read_cluster(struct evaluation *evaluation, struct step *step)
+static void read_cluster(struct planning *planning, struct step *step)
 {
-    const struct launch *launch = evaluation->launch;
+    const struct launch *launch = planning->launch;
     uint32_t *cluster = step->attributes.cluster;
     for (size_t i = 0; i < 3; i++) {
         const struct expression *extent = i < launch->cluster_count ? launch->cluster[i] : NULL;
-        int64_t blocks = read_integer(evaluation, extent, 1);
+        int64_t blocks = evaluate_integer(&planning->values, extent, 1);
         cluster[i] = (uint32_t)blocks;
         if (blocks < 1 || blocks > CLUSTER_LIMIT) {
-            refuse(evaluation, extent, "cluster of launch '%.50s' would be %" PRId64, launch->name,
-                   blocks);
+            evaluation_refuse(&planning->values, extent,
+                              "cluster of launch '%.50s' would be %" PRId64, launch->name, blocks);
             return;
         }
         if (step->grid[i] % blocks != 0)
-            refuse(evaluation, extent,
-                   "the grid of launch '%.50s', %u blocks, is not a multiple of its cluster",
-                   launch->name, step->grid[i]);
+            evaluation_refuse(
+                &planning->values, extent,
+                "the grid of launch '%.50s', %u blocks, is not a multiple of its cluster",
+                launch->name, step->grid[i]);
     }
     if (launch_attributes_cluster_blocks(&step->attributes) > 1)
-        need_capability(evaluation, launch->cluster[0], "clusters need");
+        need_capability(planning, launch->cluster[0], "clusters need");
 }
 
-static enum cluster_scheduling read_scheduling(struct evaluation *evaluation,
+static enum cluster_scheduling read_scheduling(struct planning *planning,
                                                const struct expression *expression)
 {
-    const struct value value = read_value(evaluation, expression);
+    const struct value value = evaluate_value(&planning->values, expression, value_integer(0));
     for (int i = 0; value.kind == VALUE_WORD && scheduling_names[i] != NULL; i++)
         if (strcmp(scheduling_names[i], value.as.word) == 0) {
             if (i != CLUSTER_SCHEDULING_DEFAULT)
-                need_capability(evaluation, expression, "cluster_scheduling needs");
+                need_capability(planning, expression, "cluster_scheduling needs");
             return (enum cluster_scheduling)i;
         }
-    refuse(evaluation, expression, "cluster_scheduling must be default, spread or load_balancing");
+    evaluation_refuse(&planning->values, expression,
+                      "cluster_scheduling must be default, spread or load_balancing");
     return CLUSTER_SCHEDULING_DEFAULT;
 }
 
-static void read_attributes(struct evaluation *evaluation, struct step *step)
+static void read_attributes(struct planning *planning, struct step *step)
 {
-    const struct launch *launch = evaluation->launch;
+    const struct launch *launch = planning->launch;
     struct launch_attributes *attributes = &step->attributes;
-    read_cluster(evaluation, step);
-    attributes->programmatic = read_flag(evaluation, launch->programmatic, false);
+    read_cluster(planning, step);
+    attributes->programmatic = evaluate_boolean(&planning->values, launch->programmatic, false);
     if (attributes->programmatic)
-        need_capability(evaluation, launch->programmatic, "programmatic launches need");
-    if (evaluation->launch_plan->step_count == 0)
+        need_capability(planning, launch->programmatic, "programmatic launches need");
+    if (planning->launch_plan->step_count == 0)
         attributes->programmatic = false; /* the previous run is nothing to overlap with */
     if (launch->cluster_scheduling != NULL)
-        attributes->cluster_scheduling = read_scheduling(evaluation, launch->cluster_scheduling);
-    int64_t percent = read_integer(evaluation, launch->shared_carveout, -1);
+        attributes->cluster_scheduling = read_scheduling(planning, launch->cluster_scheduling);
+    int64_t percent = evaluate_integer(&planning->values, launch->shared_carveout, -1);
     if (percent < -1 || percent > 100)
-        refuse(evaluation, launch->shared_carveout,
-               "shared_carveout must be 0 to 100 per cent, or -1 for none");
+        evaluation_refuse(&planning->values, launch->shared_carveout,
+                          "shared_carveout must be 0 to 100 per cent, or -1 for none");
     attributes->shared_carveout = (int)percent;
 }
 
@@ -244,20 +197,20 @@ static void refuse_residency(struct launch_plan *launch_plan, const char *format
     va_end(arguments);
 }
 
-static void check_residency(struct evaluation *evaluation, const struct step *step,
-                            int blocks_per_sm)
+static void check_residency(struct planning *planning, const struct step *step, int blocks_per_sm)
 {
-    const struct launch *launch = evaluation->launch;
-    const struct kernel_lookup *lookup = evaluation->lookup;
-    struct launch_plan *launch_plan = evaluation->launch_plan;
+    const struct launch *launch = planning->launch;
+    const struct kernel_lookup *lookup = planning->lookup;
+    struct launch_plan *launch_plan = planning->launch_plan;
     int64_t blocks = step_blocks(step);
     int64_t cluster = launch_attributes_cluster_blocks(&step->attributes);
     int64_t sm_count = 0;
-    bool co_resident = read_flag(evaluation, launch->co_resident, false) || step->cooperative;
-    if (evaluation->status != 0 || !co_resident || launch_plan->not_resident || blocks == 0 ||
+    bool co_resident =
+        evaluate_boolean(&planning->values, launch->co_resident, false) || step->cooperative;
+    if (planning->values.status != 0 || !co_resident || launch_plan->not_resident || blocks == 0 ||
         step_threads(step) == 0)
         return;
-    if (scope_integer(&evaluation->local_scope, "sm_count", &sm_count) &&
+    if (scope_integer(&planning->local_scope, "sm_count", &sm_count) &&
         blocks > sm_count * blocks_per_sm)
         refuse_residency(launch_plan,
                          "launch '%s' has %" PRId64 " blocks, but %" PRId64 " SMs hold %d each",
@@ -266,8 +219,9 @@ static void check_residency(struct evaluation *evaluation, const struct step *st
         /* The driver knows how many clusters fit: fewer than the SMs have room for, since a cluster
          * cannot spread over all of them. */
         int held = 0;
-        evaluation->status = lookup->active_clusters(lookup->user, step, &held, evaluation->error);
-        if (evaluation->status == 0 && blocks / cluster > held)
+        planning->values.status =
+            lookup->active_clusters(lookup->user, step, &held, planning->values.error);
+        if (planning->values.status == 0 && blocks / cluster > held)
             refuse_residency(launch_plan,
                              "launch '%s' has %" PRId64 " clusters of %" PRId64
                              " blocks, but the GPU holds %d at once",
@@ -277,35 +231,36 @@ static void check_residency(struct evaluation *evaluation, const struct step *st
 
 /* --- launches --- */
 
-static void bind_stat(struct evaluation *evaluation, const char *name, int64_t value)
+static void bind_stat(struct planning *planning, const char *name, int64_t value)
 {
-    bindings_set(&evaluation->stats, name, value_integer(value));
+    bindings_set(&planning->stats, name, value_integer(value));
 }
 
 /* Evaluates in this order, because later expressions may use earlier results: block, shared memory,
  * blocks per SM, grid, arguments. */
-static void make_step(struct evaluation *evaluation, struct step *step, int *blocks_per_sm)
+static void make_step(struct planning *planning, struct step *step, int *blocks_per_sm)
 {
-    const struct launch *launch = evaluation->launch;
-    const struct kernel_lookup *lookup = evaluation->lookup;
+    const struct launch *launch = planning->launch;
+    const struct kernel_lookup *lookup = planning->lookup;
     step->launch = launch;
     step->entry = launch->entry;
     step->argument_count = launch->argument_count;
-    read_extents(evaluation, launch->block, launch->block_count, "block", INT32_MAX, step->block);
-    bind_stat(evaluation, "block_threads", step_threads(step));
-    step->dynamic_shared_bytes = read_extent(evaluation, launch->shared_bytes, "shared_bytes", 0);
-    if (evaluation->status == 0 && lookup != NULL) {
-        evaluation->status =
-            lookup->blocks_per_sm(lookup->user, launch->entry, (int)step_threads(step),
-                                  step->dynamic_shared_bytes, blocks_per_sm, evaluation->error);
-        bind_stat(evaluation, "blocks_per_sm", *blocks_per_sm);
+    read_extents(planning, launch->block, launch->block_count, "block", INT32_MAX, step->block);
+    bind_stat(planning, "block_threads", step_threads(step));
+    step->dynamic_shared_bytes = read_extent(planning, launch->shared_bytes, "shared_bytes", 0);
+    if (planning->values.status == 0 && lookup != NULL) {
+        planning->values.status = lookup->blocks_per_sm(
+            lookup->user, launch->entry, (int)step_threads(step), step->dynamic_shared_bytes,
+            blocks_per_sm, planning->values.error);
+        bind_stat(planning, "blocks_per_sm", *blocks_per_sm);
     }
-    read_extents(evaluation, launch->grid, launch->grid_count, "grid", INT64_MAX, step->grid);
-    step->cooperative = read_flag(evaluation, launch->cooperative, false);
-    read_attributes(evaluation, step);
-    if (evaluation->status == 0)
-        evaluation->status = step_arguments_read(&step->arguments, launch, evaluation->template,
-                                                 &evaluation->local_scope, evaluation->error);
+    read_extents(planning, launch->grid, launch->grid_count, "grid", INT64_MAX, step->grid);
+    step->cooperative = evaluate_boolean(&planning->values, launch->cooperative, false);
+    read_attributes(planning, step);
+    if (planning->values.status == 0)
+        planning->values.status =
+            step_arguments_read(&step->arguments, launch, planning->template,
+                                &planning->local_scope, planning->values.error);
 }
 
 static void step_release(struct step *step)
@@ -326,23 +281,23 @@ static void bind_extents(struct launch_plan *launch_plan, const struct launch *l
 }
 
 /* Adds one launch to the plan, unless it has nothing to do. */
-static void add_step(struct evaluation *evaluation, const struct kernel_info *info, bool first)
+static void add_step(struct planning *planning, const struct kernel_info *info, bool first)
 {
-    struct launch_plan *launch_plan = evaluation->launch_plan;
-    const struct launch *launch = evaluation->launch;
+    struct launch_plan *launch_plan = planning->launch_plan;
+    const struct launch *launch = planning->launch;
     struct step step = {0};
     int blocks_per_sm = 0;
-    make_step(evaluation, &step, &blocks_per_sm);
-    if (evaluation->status == 0 && launch_plan->step_count == STEP_LIMIT)
-        evaluation->status =
-            error_set_at(evaluation->error, ERROR_CONFIG, evaluation->template->path, launch->line,
-                         "with launch '%s' a run has more than 4096 launches", launch->name);
-    check_residency(evaluation, &step, blocks_per_sm);
+    make_step(planning, &step, &blocks_per_sm);
+    if (planning->values.status == 0 && launch_plan->step_count == STEP_LIMIT)
+        planning->values.status = error_set_at(
+            planning->values.error, ERROR_CONFIG, planning->template->path, launch->line,
+            "with launch '%s' a run has more than 4096 launches", launch->name);
+    check_residency(planning, &step, blocks_per_sm);
     int64_t blocks = step_blocks(&step);
     int64_t threads = step_threads(&step);
-    if (evaluation->status == 0 && first)
+    if (planning->values.status == 0 && first)
         bind_extents(launch_plan, launch, blocks, threads);
-    if (evaluation->status != 0 || blocks == 0 || threads == 0) {
+    if (planning->values.status != 0 || blocks == 0 || threads == 0) {
         step_release(&step);
         return;
     }
@@ -354,124 +309,128 @@ static void add_step(struct evaluation *evaluation, const struct kernel_info *in
     *ARRAY_APPEND(launch_plan->steps, launch_plan->step_count) = step;
 }
 
-static void add_loop(struct evaluation *evaluation, const struct kernel_info *info)
+static void add_loop(struct planning *planning, const struct kernel_info *info)
 {
-    const struct launch *launch = evaluation->launch;
-    struct value variable = read_value(evaluation, launch->from);
-    for (int64_t iteration = 0; evaluation->status == 0; iteration++) {
-        bindings_set(&evaluation->local, launch->loop, variable);
-        bindings_set(&evaluation->local, "iteration", value_integer(iteration));
-        if (!read_flag(evaluation, launch->condition, false))
+    const struct launch *launch = planning->launch;
+    struct value variable = evaluate_value(&planning->values, launch->from, value_integer(0));
+    for (int64_t iteration = 0; planning->values.status == 0; iteration++) {
+        bindings_set(&planning->local, launch->loop, variable);
+        bindings_set(&planning->local, "iteration", value_integer(iteration));
+        if (!evaluate_boolean(&planning->values, launch->condition, false))
             break;
         if (iteration == STEP_LIMIT)
-            evaluation->status =
-                error_set_at(evaluation->error, ERROR_CONFIG, evaluation->template->path,
+            planning->values.status =
+                error_set_at(planning->values.error, ERROR_CONFIG, planning->template->path,
                              launch->line, "the loop of launch '%s' does not end", launch->name);
         else
-            add_step(evaluation, info, iteration == 0);
-        variable = read_value(evaluation, launch->next);
+            add_step(planning, info, iteration == 0);
+        variable = evaluate_value(&planning->values, launch->next, value_integer(0));
     }
 }
 
-static void add_launch(struct evaluation *evaluation)
+static void add_launch(struct planning *planning)
 {
-    const struct launch *launch = evaluation->launch;
-    const struct kernel_lookup *lookup = evaluation->lookup;
+    const struct launch *launch = planning->launch;
+    const struct kernel_lookup *lookup = planning->lookup;
     struct kernel_info info;
-    bindings_release(&evaluation->stats); /* the previous launch's */
-    bool active = read_flag(evaluation, launch->when, true);
-    if (evaluation->status == 0 && active)
-        evaluation->status = lookup->info(lookup->user, launch->entry, &info, evaluation->error);
-    if (evaluation->status != 0 || !active)
+    bindings_release(&planning->stats); /* the previous launch's */
+    bool active = evaluate_boolean(&planning->values, launch->when, true);
+    if (planning->values.status == 0 && active)
+        planning->values.status =
+            lookup->info(lookup->user, launch->entry, &info, planning->values.error);
+    if (planning->values.status != 0 || !active)
         return;
-    bind_stat(evaluation, "registers", info.registers);
-    bind_stat(evaluation, "spill_bytes", info.spill_bytes);
-    bind_stat(evaluation, "static_shared_bytes", info.static_shared_bytes);
+    bind_stat(planning, "registers", info.registers);
+    bind_stat(planning, "spill_bytes", info.spill_bytes);
+    bind_stat(planning, "static_shared_bytes", info.static_shared_bytes);
     if (launch->loop != NULL)
-        add_loop(evaluation, &info);
+        add_loop(planning, &info);
     else
-        add_step(evaluation, &info, true);
+        add_step(planning, &info, true);
 }
 
 /* Binds every buffer's name to itself as a word, so that an expression can choose a buffer. */
-static void begin(struct evaluation *evaluation, const struct scope *scope)
+static void begin(struct planning *planning, const struct scope *scope)
 {
-    struct launch_plan *launch_plan = evaluation->launch_plan;
+    struct launch_plan *launch_plan = planning->launch_plan;
     *launch_plan = (struct launch_plan){0};
-    for (size_t i = 0; i < evaluation->template->buffer_count; i++) {
-        const char *name = evaluation->template->buffers[i].name;
-        bindings_set(&evaluation->local, name, value_word(name));
+    for (size_t i = 0; i < planning->template->buffer_count; i++) {
+        const char *name = planning->template->buffers[i].name;
+        bindings_set(&planning->local, name, value_word(name));
     }
-    bindings_set(&evaluation->local, "reference", value_word("reference"));
-    evaluation->names_scope = (struct scope){&launch_plan->names, scope};
-    evaluation->stats_scope = (struct scope){&evaluation->stats, &evaluation->names_scope};
-    evaluation->local_scope = (struct scope){&evaluation->local, &evaluation->stats_scope};
+    bindings_set(&planning->local, "reference", value_word("reference"));
+    planning->names_scope = (struct scope){&launch_plan->names, scope};
+    planning->stats_scope = (struct scope){&planning->stats, &planning->names_scope};
+    planning->local_scope = (struct scope){&planning->local, &planning->stats_scope};
+    planning->values.scope = &planning->local_scope;
 }
 
-static int end(struct evaluation *evaluation)
+static int end(struct planning *planning)
 {
-    bindings_release(&evaluation->local);
-    bindings_release(&evaluation->stats);
-    if (evaluation->status != 0)
-        launch_plan_release(evaluation->launch_plan);
-    return evaluation->status;
+    bindings_release(&planning->local);
+    bindings_release(&planning->stats);
+    if (planning->values.status != 0)
+        launch_plan_release(planning->launch_plan);
+    return planning->values.status;
 }
 
 int launch_plan_make(struct launch_plan *launch_plan, const struct template *template,
                      const struct scope *scope, const struct kernel_lookup *lookup,
                      struct error *error)
 {
-    struct evaluation evaluation = {
-        .launch_plan = launch_plan, .template = template, .lookup = lookup, .error = error};
-    begin(&evaluation, scope);
+    struct planning planning = {.launch_plan = launch_plan,
+                                .template = template,
+                                .lookup = lookup,
+                                .values = {.error = error}};
+    begin(&planning, scope);
     for (size_t i = 0; i < template->launch_count; i++)
         bind_extents(launch_plan, &template->launches[i], 0, 0);
     for (size_t i = 0; i < template->launch_count; i++) {
-        evaluation.launch = &template->launches[i];
-        add_launch(&evaluation);
+        planning.launch = &template->launches[i];
+        add_launch(&planning);
     }
-    return end(&evaluation);
+    return end(&planning);
 }
 
 int launch_plan_helper(struct launch_plan *launch_plan, const struct template *template,
                        const struct launch *helper, const struct scope *scope, struct error *error)
 {
-    struct evaluation evaluation = {
-        .launch_plan = launch_plan, .template = template, .launch = helper, .error = error};
+    struct planning planning = {.launch_plan = launch_plan,
+                                .template = template,
+                                .launch = helper,
+                                .values = {.error = error}};
     int blocks_per_sm = 0;
-    begin(&evaluation, scope);
+    begin(&planning, scope);
     if (helper->counts)
-        bindings_set(&evaluation.local, "wrong", value_word("wrong"));
+        bindings_set(&planning.local, "wrong", value_word("wrong"));
     struct step *step = ARRAY_APPEND(launch_plan->steps, launch_plan->step_count);
-    make_step(&evaluation, step, &blocks_per_sm);
-    if (evaluation.status == 0 && (step_blocks(step) == 0 || step_threads(step) == 0)) {
+    make_step(&planning, step, &blocks_per_sm);
+    if (planning.values.status == 0 && (step_blocks(step) == 0 || step_threads(step) == 0)) {
         step_release(step);
         launch_plan->step_count = 0;
     }
-    return end(&evaluation);
+    return end(&planning);
 }
 
-static int evaluate_metric(const struct expression *metric, const struct scope *scope,
-                           double *value, struct error *error)
+/* 0 for one that is not a number of something. */
+static double evaluate_metric(struct evaluation *evaluation, const struct expression *metric)
 {
-    *value = 0;
-    int status = metric == NULL ? 0 : expression_real(metric, scope, value, error);
-    bool fit = isfinite(*value) && *value >= 0;
-    if (!fit)
-        *value = 0;
-    if (status == 0 && !fit)
-        status =
-            expression_refuse(metric, scope, "a metric must be a finite number from 0 on", error);
-    return status;
+    double value = evaluate_real(evaluation, metric, 0);
+    if (isfinite(value) && value >= 0)
+        return value;
+    evaluation_refuse(evaluation, metric, "a metric must be a finite number from 0 on");
+    return 0;
 }
 
 int launch_plan_metrics(const struct launch_plan *launch_plan, const struct template *template,
                         const struct scope *scope, double *bytes, double *operations,
                         struct error *error)
 {
-    struct scope names = {&launch_plan->names, scope};
-    int status = evaluate_metric(template->bytes, &names, bytes, error);
-    return status != 0 ? status : evaluate_metric(template->operations, &names, operations, error);
+    const struct scope names = {&launch_plan->names, scope};
+    struct evaluation evaluation = {&names, error, 0};
+    *bytes = evaluate_metric(&evaluation, template->bytes);
+    *operations = evaluate_metric(&evaluation, template->operations);
+    return evaluation.status;
 }
 
 int launch_plan_check(const struct launch_plan *launch_plan, struct error *error)
@@ -550,36 +509,23 @@ static int hash_scratch(struct hash *hash, const struct buffer *buffer, const st
                         struct error *error)
 {
     enum element_type type;
-    int64_t length = 0;
+    uint64_t length = 0;
     struct fill_numbers fill = {0};
     struct fill_border border = {0};
-    int status = template_element_type(buffer->type, scope, &type, error);
-    if (status == 0)
-        status = expression_integer(buffer->length, scope, &length, error);
+    int status = buffer_describe(buffer, scope, &type, &length, error);
     if (status == 0 && fill_has_numbers(&buffer->fill))
         status = fill_read_numbers(&buffer->fill, type, FILL_USUAL_DATA, scope, &fill, error);
     if (status == 0)
-        status = fill_read_border(&buffer->fill, scope, (uint64_t)length, &border, error);
+        status = fill_read_border(&buffer->fill, scope, length, &border, error);
     if (status != 0)
         return status;
-    const int64_t numbers[] = {(int64_t)type, length, fill.whole, (int64_t)fill.key};
+    const int64_t numbers[] = {(int64_t)type, (int64_t)length, fill.whole, (int64_t)fill.key};
     hash_add(hash, &border.width, sizeof border.width);
     hash_add(hash, border.extents, sizeof border.extents);
     const double values[] = {fill.a, fill.b};
     hash_add(hash, numbers, sizeof numbers);
     hash_add(hash, values, sizeof values);
     return 0;
-}
-
-static int hash_metrics(struct hash *hash, const struct launch_plan *launch_plan,
-                        const struct template *template, const struct scope *scope,
-                        struct error *error)
-{
-    double metrics[2];
-    int status = launch_plan_metrics(launch_plan, template, scope, &metrics[0], &metrics[1], error);
-    if (status == 0)
-        hash_add(hash, metrics, sizeof metrics);
-    return status;
 }
 
 /* Two variants that are judged differently are not one measurement, even if they run the same. */
@@ -602,7 +548,9 @@ int launch_hash_add(struct hash *hash, const struct launch_plan *launch_plan,
 {
     struct scope names = {&launch_plan->names, scope};
     const uint64_t counts[] = {launch_plan->step_count, launch_plan->main_step};
-    int status = hash_metrics(hash, launch_plan, template, scope, error);
+    double metrics[2];
+    int status = launch_plan_metrics(launch_plan, template, scope, &metrics[0], &metrics[1], error);
+    hash_add(hash, metrics, sizeof metrics);
     hash_add(hash, counts, sizeof counts);
     hash_verdict(hash, template, scope);
     for (size_t i = 0; i < launch_plan->step_count; i++)

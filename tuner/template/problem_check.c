@@ -300,19 +300,18 @@ int argument_types_check_launch(const struct template *template, const struct la
 /* After the first failure, everything here does nothing. */
 struct checking {
     const struct template *template;
-    const struct scope *scope;
-    struct error *error;
-    int status;
+    struct evaluation evaluation;
 };
 
 static void check_helper(struct checking *checking, const struct launch *helper)
 {
+    struct evaluation *evaluation = &checking->evaluation;
     struct launch_plan launch_plan;
-    if (checking->status != 0)
+    if (evaluation->status != 0)
         return;
-    checking->status = launch_plan_helper(&launch_plan, checking->template, helper, checking->scope,
-                                          checking->error);
-    if (checking->status == 0)
+    evaluation->status = launch_plan_helper(&launch_plan, checking->template, helper,
+                                            evaluation->scope, evaluation->error);
+    if (evaluation->status == 0)
         launch_plan_release(&launch_plan);
 }
 
@@ -320,22 +319,23 @@ static void check_helper(struct checking *checking, const struct launch *helper)
 static void check_fill(struct checking *checking, const struct fill *fill, enum element_type type,
                        uint64_t length)
 {
+    struct evaluation *evaluation = &checking->evaluation;
     struct fill_numbers numbers;
     struct fill_border border;
     struct error inner;
-    if (checking->status != 0)
+    if (evaluation->status != 0)
         return;
     if (fill->kind == FILL_KERNEL)
         check_helper(checking, fill->kernel);
     else if (fill->kind == FILL_FILE && fill_check_file(fill, type, length, &inner) != 0)
-        checking->status = error_set_at(checking->error, ERROR_CONFIG, checking->template->path,
-                                        fill->line, "'%s': %.1000s", fill->path, inner.message);
+        evaluation->status = error_set_at(evaluation->error, ERROR_CONFIG, checking->template->path,
+                                          fill->line, "'%s': %.1000s", fill->path, inner.message);
     else if (fill_has_numbers(fill))
-        checking->status = fill_read_numbers(fill, type, FILL_USUAL_DATA, checking->scope, &numbers,
-                                             checking->error);
-    if (checking->status == 0)
-        checking->status =
-            fill_read_border(fill, checking->scope, length, &border, checking->error);
+        evaluation->status = fill_read_numbers(fill, type, FILL_USUAL_DATA, evaluation->scope,
+                                               &numbers, evaluation->error);
+    if (evaluation->status == 0)
+        evaluation->status =
+            fill_read_border(fill, evaluation->scope, length, &border, evaluation->error);
 }
 
 /* Whether a length of 0 follows from a value of 0, as at the edges of a sweep: then it is meant. */
@@ -350,46 +350,39 @@ static bool zero_is_meant(const struct expression *length, const struct scope *s
 }
 
 /* Also sets the element type. */
-static int64_t check_length(struct checking *checking, const struct buffer *buffer,
-                            enum element_type *type)
+static uint64_t check_length(struct checking *checking, const struct buffer *buffer,
+                             enum element_type *type)
 {
-    const struct scope *scope = checking->scope;
-    int64_t length = 1;
+    struct evaluation *evaluation = &checking->evaluation;
+    uint64_t length = 1;
     *type = ELEMENT_FLOAT;
-    if (checking->status == 0)
-        checking->status = template_element_type(buffer->type, scope, type, checking->error);
-    if (checking->status == 0)
-        checking->status = expression_integer(buffer->length, scope, &length, checking->error);
-    if (checking->status == 0 &&
-        (length < 0 || (length == 0 && !zero_is_meant(buffer->length, scope))))
-        checking->status = expression_refuse(
-            buffer->length, scope, length < 0 ? "the length is negative" : "the length is 0",
-            checking->error);
+    if (evaluation->status == 0)
+        evaluation->status =
+            buffer_describe(buffer, evaluation->scope, type, &length, evaluation->error);
+    if (length == 0 && evaluation->status == 0 && !zero_is_meant(buffer->length, evaluation->scope))
+        evaluation_refuse(evaluation, buffer->length, "the length is 0");
     return length;
 }
 
 static void check_tolerance(struct checking *checking, const struct expression *tolerance)
 {
-    double value = 0;
-    if (checking->status != 0 || tolerance == NULL)
-        return;
-    checking->status = expression_real(tolerance, checking->scope, &value, checking->error);
-    if (checking->status == 0 && !(isfinite(value) && value >= 0))
-        checking->status =
-            expression_refuse(tolerance, checking->scope,
-                              "a tolerance must be a finite number from 0 on", checking->error);
+    double value = evaluate_real(&checking->evaluation, tolerance, 0);
+    if (!(isfinite(value) && value >= 0))
+        evaluation_refuse(&checking->evaluation, tolerance,
+                          "a tolerance must be a finite number from 0 on");
 }
 
 /* A constant or a file. */
 static void check_expected(struct checking *checking, const struct expectation *expectation)
 {
     const struct template *template = checking->template;
+    struct evaluation *evaluation = &checking->evaluation;
     enum element_type type;
-    int64_t length = check_length(checking, &template->buffers[expectation->buffer], &type);
-    if (checking->status == 0)
-        checking->status =
-            template_expected_type(template, expectation, checking->scope, &type, checking->error);
-    check_fill(checking, &expectation->fill, type, (uint64_t)length);
+    uint64_t length = check_length(checking, &template->buffers[expectation->buffer], &type);
+    if (evaluation->status == 0)
+        evaluation->status = template_expected_type(template, expectation, evaluation->scope, &type,
+                                                    evaluation->error);
+    check_fill(checking, &expectation->fill, type, length);
 }
 
 /* Checks what depends on a parameter, or with `dependent` false what does not. Each part is of one
@@ -397,15 +390,15 @@ static void check_expected(struct checking *checking, const struct expectation *
 static int check_all(const struct template *template, const struct scope *scope, bool dependent,
                      struct error *error)
 {
-    struct checking checking = {template, scope, error, 0};
-    for (size_t i = 0; i < template->buffer_count && checking.status == 0; i++) {
+    struct checking checking = {template, {scope, error, 0}};
+    for (size_t i = 0; i < template->buffer_count && checking.evaluation.status == 0; i++) {
         const struct buffer *buffer = &template->buffers[i];
         enum element_type type;
         if (buffer->access == ACCESS_SCRATCH || buffer_is_dependent(template, i) != dependent)
             continue; /* scratch may depend on the variant */
-        int64_t length = check_length(&checking, buffer, &type);
-        check_fill(&checking, &buffer->fill, type, (uint64_t)length);
-        (void)template_in_buffer(template, i, checking.status, error);
+        uint64_t length = check_length(&checking, buffer, &type);
+        check_fill(&checking, &buffer->fill, type, length);
+        (void)template_in_buffer(template, i, checking.evaluation.status, error);
     }
     for (size_t i = 0; i < template->expectation_count; i++) {
         const struct expectation *expectation = &template->expectations[i];
@@ -423,7 +416,7 @@ static int check_all(const struct template *template, const struct scope *scope,
     for (size_t i = 0; i < template->verifier_count; i++)
         if (verifier_is_dependent(template, i) == dependent)
             check_helper(&checking, &template->verifiers[i].launch);
-    return checking.status;
+    return checking.evaluation.status;
 }
 
 int problem_check(const struct template *template, const struct bindings *fixed,

@@ -127,6 +127,19 @@ int template_element_type(const char *type, const struct scope *scope, enum elem
     return 0;
 }
 
+int buffer_describe(const struct buffer *buffer, const struct scope *scope, enum element_type *type,
+                    uint64_t *length, struct error *error)
+{
+    int64_t elements = 0;
+    int status = template_element_type(buffer->type, scope, type, error);
+    if (status == 0)
+        status = expression_integer(buffer->length, scope, &elements, error);
+    if (status == 0 && elements < 0)
+        status = expression_refuse(buffer->length, scope, error, "the length is negative");
+    *length = (uint64_t)elements;
+    return status;
+}
+
 int template_expected_type(const struct template *template, const struct expectation *expectation,
                            const struct scope *scope, enum element_type *element,
                            struct error *error)

@@ -321,6 +321,11 @@ int template_in_buffer(const struct template *template, size_t index, int status
 int template_element_type(const char *type, const struct scope *scope, enum element_type *element,
                           struct error *error);
 
+/* The element type and the length of a buffer in `scope`. Returns 0, or ERROR_CONFIG: a type that is not one,
+ * a length that fails or is negative. */
+int buffer_describe(const struct buffer *buffer, const struct scope *scope, enum element_type *type,
+                    uint64_t *length, struct error *error);
+
 /*
  * The element type of an expectation's reference: the one that it states; otherwise double for a
  * floating-point buffer, so that the reference is more accurate than the results that it judges. A

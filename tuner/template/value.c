@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,12 +191,24 @@ int expression_value(const struct expression *expression, const struct scope *sc
     return expression_value_of(expression, values, value, error);
 }
 
-int expression_refuse(const struct expression *expression, const struct scope *scope,
-                      const char *reason, struct error *error)
+static int refuse(const struct expression *expression, const struct scope *scope,
+                  struct error *error, const char *format, va_list arguments)
 {
     const struct value *values[EXPRESSION_NAME_LIMIT];
+    char reason[192];
     find_values(expression, scope, values);
+    (void)vsnprintf(reason, sizeof reason, format, arguments);
     return expression_refuse_of(expression, values, reason, error);
+}
+
+int expression_refuse(const struct expression *expression, const struct scope *scope,
+                      struct error *error, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int status = refuse(expression, scope, error, format, arguments);
+    va_end(arguments);
+    return status;
 }
 
 int expression_integer(const struct expression *expression, const struct scope *scope,
@@ -206,10 +219,9 @@ int expression_integer(const struct expression *expression, const struct scope *
     if (status != 0)
         return status;
     if (!number_whole(&value, integer))
-        return expression_refuse(expression, scope,
+        return expression_refuse(expression, scope, error,
                                  "it is not a whole number; // divides whole numbers, "
-                                 "ceil_div(a, b) rounds up",
-                                 error);
+                                 "ceil_div(a, b) rounds up");
     return 0;
 }
 
@@ -221,7 +233,7 @@ int expression_real(const struct expression *expression, const struct scope *sco
     if (status != 0)
         return status;
     if (!number_is(&value))
-        return expression_refuse(expression, scope, "it is not a number", error);
+        return expression_refuse(expression, scope, error, "it is not a number");
     *real = number_real(&value);
     return 0;
 }
@@ -232,4 +244,32 @@ int expression_boolean(const struct expression *expression, const struct scope *
     const struct value *values[EXPRESSION_NAME_LIMIT];
     find_values(expression, scope, values);
     return expression_boolean_of(expression, values, boolean, error);
+}
+
+/* --- several of them --- */
+
+#define EVALUATE(function, type, name)                                                             \
+    type function(struct evaluation *evaluation, const struct expression *expression,              \
+                  type otherwise)                                                                  \
+    {                                                                                              \
+        type name = otherwise;                                                                     \
+        if (evaluation->status == 0 && expression != NULL)                                         \
+            evaluation->status =                                                                   \
+                expression_##name(expression, evaluation->scope, &name, evaluation->error);        \
+        return evaluation->status == 0 ? name : otherwise;                                         \
+    }
+EVALUATE(evaluate_integer, int64_t, integer)
+EVALUATE(evaluate_real, double, real)
+EVALUATE(evaluate_boolean, bool, boolean)
+EVALUATE(evaluate_value, struct value, value)
+
+void evaluation_refuse(struct evaluation *evaluation, const struct expression *expression,
+                       const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (evaluation->status == 0)
+        evaluation->status =
+            refuse(expression, evaluation->scope, evaluation->error, format, arguments);
+    va_end(arguments);
 }

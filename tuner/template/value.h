@@ -77,8 +77,30 @@ int expression_boolean(const struct expression *expression, const struct scope *
                        bool *boolean, struct error *error);
 
 /* Sets the error for a value that cannot be used: ERROR_CONFIG at the expression's place, with its
- * text, `reason` and the values of its names, all of which must have one. */
+ * text, the reason and the values of its names, all of which must have one. */
 int expression_refuse(const struct expression *expression, const struct scope *scope,
-                      const char *reason, struct error *error);
+                      struct error *error, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Several evaluations in one scope, of which the first failure counts: after it, these functions do
+ * nothing. They yield `otherwise` for a failure, and for an expression that is NULL. */
+struct evaluation {
+    const struct scope *scope;
+    struct error *error;
+    int status;
+};
+
+int64_t evaluate_integer(struct evaluation *evaluation, const struct expression *expression,
+                         int64_t otherwise);
+double evaluate_real(struct evaluation *evaluation, const struct expression *expression,
+                     double otherwise);
+bool evaluate_boolean(struct evaluation *evaluation, const struct expression *expression,
+                      bool otherwise);
+struct value evaluate_value(struct evaluation *evaluation, const struct expression *expression,
+                            struct value otherwise);
+
+/* Fails as expression_refuse() does. */
+void evaluation_refuse(struct evaluation *evaluation, const struct expression *expression,
+                       const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

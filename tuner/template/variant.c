@@ -5,7 +5,6 @@
 #include "template/value_list.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,56 +91,27 @@ void options_add_headers(struct options *options, const struct source *source)
 }
 
 /* The template's options, with the values of this variant. */
-static int add_template_options(struct options *options, const struct template *template,
-                                const struct scope *scope, struct error *error)
+static void add_template_options(struct options *options, const struct template *template,
+                                 struct evaluation *evaluation)
 {
+    char text[VALUE_TEXT_BYTES];
     for (size_t i = 0; i < template->option_count; i++) {
         const struct template_option *option = &template->options[i];
-        char text[VALUE_TEXT_BYTES] = "";
-        struct value value;
-        int status =
-            option->value != NULL ? expression_value(option->value, scope, &value, error) : 0;
-        if (status != 0)
-            return status;
-        if (option->value != NULL)
-            value_text(value, text);
-        add_option(options, option->text, text);
+        struct value value = evaluate_value(evaluation, option->value, value_word(""));
+        add_option(options, option->text, value_text(value, text));
     }
-    return 0;
-}
-
-static int add_max_registers(struct options *options, const struct expression *expression,
-                             const struct scope *scope, struct error *error)
-{
-    char text[32];
-    int64_t registers = 0;
-    int status = expression != NULL ? expression_integer(expression, scope, &registers, error) : 0;
-    if (status == 0 && (registers < 0 || registers > INT32_MAX))
-        status = expression_refuse(expression, scope,
-                                   "max_registers must be a number of registers, or 0 for no limit",
-                                   error);
-    if (status != 0 || registers == 0)
-        return status;
-    (void)snprintf(text, sizeof text, "%" PRId64, registers);
-    add_option(options, "--maxrregcount=", text);
-    return 0;
-}
-
-static int add_features(struct options *options, const struct expression *expression,
-                        const struct scope *scope, struct error *error)
-{
-    struct value value;
-    if (expression == NULL)
-        return 0;
-    int status = expression_value(expression, scope, &value, error);
-    if (status != 0)
-        return status;
-    if (value.kind != VALUE_WORD || !names_have(compiler_feature_names(), value.as.word))
-        return expression_refuse(expression, scope, "features must be portable or architecture",
-                                 error);
-    if (strcmp(value.as.word, "architecture") == 0)
+    int64_t registers = evaluate_integer(evaluation, template->max_registers, 0);
+    if (registers < 0 || registers > INT32_MAX)
+        evaluation_refuse(evaluation, template->max_registers,
+                          "max_registers must be a number of registers, or 0 for no limit");
+    if (registers != 0)
+        add_option(options, "--maxrregcount=", value_text(value_integer(registers), text));
+    struct value features = evaluate_value(evaluation, template->features, value_word("portable"));
+    if (features.kind != VALUE_WORD || !names_have(compiler_feature_names(), features.as.word))
+        evaluation_refuse(evaluation, template->features,
+                          "features must be portable or architecture");
+    else if (strcmp(features.as.word, "architecture") == 0)
         add_option(options, COMPILER_OPTION_ARCHITECTURE_FEATURES, "");
-    return 0;
 }
 
 /* --- kernels that need not be compiled, which takes most of the time in a source with a reference and several
@@ -279,14 +249,11 @@ static int make_options(const struct template *template, const struct bindings *
 {
     const struct scope outer = {problem, NULL};
     const struct scope scope = {parameters, &outer};
+    struct evaluation evaluation = {&scope, error, 0};
     *options = (struct options){0};
     for (size_t i = 0; i < template->source.include_count; i++)
         add_option(options, "-I", template->source.include_folders[i]);
-    int status = add_template_options(options, template, &scope, error);
-    if (status == 0)
-        status = add_max_registers(options, template->max_registers, &scope, error);
-    if (status == 0)
-        status = add_features(options, template->features, &scope, error);
+    add_template_options(options, template, &evaluation);
     options_add_headers(options, &template->source);
     for (size_t i = 0; i < template->source.unit_count; i++)
         add_option(options, COMPILER_OPTION_UNIT, template->source.units[i].path);
@@ -296,7 +263,7 @@ static int make_options(const struct template *template, const struct bindings *
     add_definitions(options, template->problem, template->problem_count, problem);
     add_own_definitions(options, template, parameters, problem);
     options->definition_count = options->count - before;
-    return status;
+    return evaluation.status;
 }
 
 int variant_options(const struct template *template, const struct bindings *parameters,

@@ -179,19 +179,15 @@ static int describe_buffer(struct loaded_kernel *kernel, size_t index, const str
                                                  [ACCESS_READ_WRITE] = TUNED_READ_WRITE,
                                                  [ACCESS_SCRATCH] = TUNED_SCRATCH};
     const struct buffer *buffer = &kernel->template->buffers[index];
-    int64_t length = 0;
+    uint64_t length = 0;
     uint64_t bytes = 0;
-    int status = template_element_type(buffer->type, scope, type, error);
-    if (status == 0)
-        status = expression_integer(buffer->length, scope, &length, error);
-    if (status == 0 &&
-        (length < 0 || __builtin_mul_overflow((uint64_t)length, element_bytes(*type), &bytes)))
+    int status = buffer_describe(buffer, scope, type, &length, error);
+    if (status == 0 && __builtin_mul_overflow(length, element_bytes(*type), &bytes))
         status = error_set(error, ERROR_CONFIG, "impossible length '%s'",
                            expression_text(buffer->length));
     if (status == 0)
-        kernel->buffers[index] =
-            (struct tuned_kernel_buffer){buffer->name, element_name(*type),      (uint64_t)length,
-                                         bytes,        accesses[buffer->access], 0};
+        kernel->buffers[index] = (struct tuned_kernel_buffer){
+            buffer->name, element_name(*type), length, bytes, accesses[buffer->access], 0};
     return status;
 }
 
