@@ -10,61 +10,108 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- variants --- */
+/* --- columns that are members --- */
 
-static void put_figures(struct query *query, const struct kernel_stats *figures)
-{
-    enum { FIGURES = 10 };
-    if (!figures->known) {
-        for (int i = 0; i < FIGURES; i++)
-            query_null(query);
-        return;
+enum member_kind { MEMBER_INTEGER, MEMBER_REAL, MEMBER_TEXT, MEMBER_CHARS };
+
+/* When a member is known, and not stored as NULL: ALWAYS, if it is not 0, or if another member says so. */
+enum member_known { ALWAYS, IF_ANY, TIMED, FIGURES, WATCHED };
+
+struct member {
+    enum member_kind kind;
+    enum member_known known;
+    size_t offset;
+    size_t bytes;
+};
+
+#define MEMBER(type, kind, known, name)                                                            \
+    {                                                                                              \
+        MEMBER_##kind, known, offsetof(type, name), sizeof((type *)NULL)->name                     \
     }
-    query_integer(query, figures->registers);
-    query_integer(query, figures->spill_bytes);
-    query_integer(query, figures->stack_bytes);
-    query_integer(query, figures->static_shared_bytes);
-    query_integer(query, figures->dynamic_shared_bytes);
-    query_integer(query, figures->block_threads);
-    query_integer(query, figures->grid_blocks);
-    query_integer(query, figures->blocks_per_sm);
-    query_real(query, figures->occupancy);
-    query_integer(query, figures->limiters);
+#define X(kind, column, name, known) MEMBER(struct study, kind, known, name),
+static const struct member subject_members[] = {STUDY_SUBJECT(X)};
+static const struct member template_members[] = {STUDY_TEMPLATE(X)};
+static const struct member origin_members[] = {STUDY_ORIGIN(X)};
+static const struct member figure_members[] = {STUDY_FIGURES(X)};
+#undef X
+#define X(kind, column, name, known) MEMBER(struct result, kind, known, name),
+static const struct member result_members[] = {RESULT_MEMBERS(X)};
+#undef X
+
+#define PUT_MEMBERS(query, base, members)                                                          \
+    put_members(query, base, members, sizeof(members) / sizeof *(members))
+#define READ_MEMBERS(row, column, base, members)                                                   \
+    read_members(row, column, base, members, sizeof(members) / sizeof *(members))
+
+static int64_t load_integer(const struct member *member, const void *at)
+{
+    int64_t integer = 0;
+    memcpy(&integer, at, member->bytes); /* none is below 0 */
+    return integer;
 }
 
-static void put_summary(struct query *query, const struct summary *time)
+static bool is_known(const struct member *member, const void *base)
 {
-    const double figures[] = {time->median_ns, time->low_ns, time->high_ns, time->minimum_ns,
-                              time->relative_iqr};
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
-        if (time->count > 0)
-            query_real(query, figures[i]);
+    const void *at = (const char *)base + member->offset;
+    switch (member->known) {
+    case IF_ANY:
+        return member->kind == MEMBER_REAL ? *(const double *)at > 0 : load_integer(member, at) > 0;
+    case TIMED:
+        return ((const struct result *)base)->time.count > 0;
+    case FIGURES:
+        return ((const struct result *)base)->stats.known;
+    case WATCHED:
+        return ((const struct study *)base)->conditions.known;
+    case ALWAYS:
+        break;
+    }
+    return true;
+}
+
+static void put_members(struct query *query, const void *base, const struct member *members,
+                        size_t count)
+{
+    for (const struct member *member = members; member < members + count; member++) {
+        const void *at = (const char *)base + member->offset;
+        if (!is_known(member, base))
+            query_null(query);
+        else if (member->kind == MEMBER_INTEGER)
+            query_integer(query, load_integer(member, at));
+        else if (member->kind == MEMBER_REAL)
+            query_real(query, *(const double *)at);
         else
-            query_null(query);
+            query_text(query, member->kind == MEMBER_TEXT ? *(char *const *)at : at);
     }
-    query_integer(query, (int64_t)time->count);
 }
 
-/* A limit that was missed, or a time that is known. */
-static void put_if_any(struct query *query, double real)
+/* Sets the members from the row's columns from `column` on, and what says that they are known. Returns the column
+ * behind them. */
+static int read_members(sqlite3_stmt *row, int column, void *base, const struct member *members,
+                        size_t count)
 {
-    if (real > 0)
-        query_real(query, real);
-    else
-        query_null(query);
+    for (const struct member *member = members; member < members + count; member++, column++) {
+        void *at = (char *)base + member->offset;
+        const char *text = row_text(row, column);
+        const int64_t integer = sqlite3_column_int64(row, column);
+        if (text == NULL)
+            continue;
+        if (member->kind == MEMBER_INTEGER)
+            memcpy(at, &integer, member->bytes);
+        else if (member->kind == MEMBER_REAL)
+            *(double *)at = sqlite3_column_double(row, column);
+        else if (member->kind == MEMBER_TEXT)
+            *(char **)at = alloc_string(text);
+        else
+            (void)snprintf(at, member->bytes, "%s", text);
+        if (member->known == FIGURES)
+            ((struct result *)base)->stats.known = true;
+        if (member->known == WATCHED)
+            ((struct study *)base)->conditions.known = true;
+    }
+    return column;
 }
 
-static void put_outcome(struct query *query, const struct result *result)
-{
-    query_text(query, outcome_name(result->outcome));
-    query_text(query, result->reason);
-    query_text(query, result->decided_by);
-    put_if_any(query, result->limit_s);
-    if (result->limit_mb > 0)
-        query_integer(query, result->limit_mb);
-    else
-        query_null(query);
-}
+/* --- variants --- */
 
 /* A JSON array, a new string; NULL: there are none. */
 static char *samples_text(const struct result *result)
@@ -92,19 +139,9 @@ static int put_row(struct record *record, int64_t study_id, const struct result 
     query_text(&query, result->gpu);
     query_text(&query, finals ? NULL : samples);
     query_text(&query, finals ? samples : NULL);
-    put_outcome(&query, result);
+    query_text(&query, outcome_name(result->outcome));
     query_text(&query, phase);
-    query_text(&query, result->gpu);
-    put_summary(&query, &result->time);
-    query_integer(&query, result->runs);
-    query_real(&query, result->bytes);
-    query_real(&query, result->operations);
-    put_figures(&query, &result->stats);
-    query_integer(&query, result->finalist);
-    query_integer(&query, result->tied);
-    query_text(&query, result->run_hash);
-    put_if_any(&query, result->seen_s);
-    query_integer(&query, 1); /* judged */
+    PUT_MEMBERS(&query, result, result_members);
     int status = query_run(&query, NULL, error);
     free(samples);
     return status;
@@ -155,34 +192,7 @@ static bool read_samples(const char *text, struct result *result)
     return good;
 }
 
-static void read_figures(sqlite3_stmt *row, int column, struct kernel_stats *figures)
-{
-    if (sqlite3_column_type(row, column) == SQLITE_NULL)
-        return;
-    figures->known = true;
-    figures->registers = sqlite3_column_int(row, column++);
-    figures->spill_bytes = sqlite3_column_int64(row, column++);
-    figures->stack_bytes = sqlite3_column_int64(row, column++);
-    figures->static_shared_bytes = sqlite3_column_int64(row, column++);
-    figures->dynamic_shared_bytes = sqlite3_column_int64(row, column++);
-    figures->block_threads = sqlite3_column_int(row, column++);
-    figures->grid_blocks = sqlite3_column_int64(row, column++);
-    figures->blocks_per_sm = sqlite3_column_int(row, column++);
-    figures->occupancy = sqlite3_column_double(row, column++);
-    figures->limiters = (unsigned)sqlite3_column_int64(row, column);
-}
-
-static void read_summary(sqlite3_stmt *row, int column, struct summary *time)
-{
-    time->median_ns = sqlite3_column_double(row, column++);
-    time->low_ns = sqlite3_column_double(row, column++);
-    time->high_ns = sqlite3_column_double(row, column++);
-    time->minimum_ns = sqlite3_column_double(row, column++);
-    time->relative_iqr = sqlite3_column_double(row, column++);
-    time->count = (size_t)sqlite3_column_int64(row, column);
-}
-
-/* Reads a row of RESULT_COLUMNS. */
+/* Reads a row of SELECT_RESULT. */
 static int read_variant(struct record *record, sqlite3_stmt *row, struct result *result,
                         struct error *error)
 {
@@ -195,21 +205,8 @@ static int read_variant(struct record *record, sqlite3_stmt *row, struct result 
     if (outcome < 0)
         return record_damaged(record, "outcome", id, error);
     result->outcome = (enum outcome)outcome;
-    result->reason = alloc_string(row_text(row, 4));
-    result->decided_by = alloc_string(row_text(row, 5));
-    result->limit_s = sqlite3_column_double(row, 6);
-    result->limit_mb = sqlite3_column_int(row, 7);
-    row_string(row, 9, result->gpu, sizeof result->gpu);
-    read_summary(row, 10, &result->time);
-    result->runs = sqlite3_column_int(row, 16);
-    result->bytes = sqlite3_column_double(row, 17);
-    result->operations = sqlite3_column_double(row, 18);
-    read_figures(row, 19, &result->stats);
-    result->finalist = sqlite3_column_int(row, 29) != 0;
-    result->tied = sqlite3_column_int(row, 30) != 0;
-    row_string(row, 31, result->run_hash, sizeof result->run_hash);
-    result->seen_s = sqlite3_column_double(row, 32);
-    result->judged = sqlite3_column_int(row, 33) != 0;
+    result->judged = sqlite3_column_int(row, 4) != 0;
+    (void)READ_MEMBERS(row, RESULT_COLUMNS, result, result_members);
     return 0;
 }
 
@@ -228,47 +225,30 @@ static const char *mode_name(const struct study *study)
     return study->environment.static_mode ? "static" : "measured";
 }
 
-/* What a study is about, in the order that FIND_STUDY and ADD_STUDY share. `problem` lives until
- * the end. */
-static void put_subject(struct query *query, const struct study *study, const char *problem)
+/* What a study is about. `problem` lives until the end. */
+static struct query find_query(struct record *record, const struct study *study,
+                               const char *problem)
 {
-    query_text(query, study->kernel);
-    query_text(query, problem);
-    query_text(query, study->environment.gpu.name);
-    query_text(query, study->environment.gpu.arch);
-    query_text(query, mode_name(study));
-    query_text(query, study->cache);
-    query_text(query, study->template_hash);
-    query_text(query, study->data_hash);
-    query_text(query, study->environment.gpu.driver);
-    query_text(query, study->environment.nvrtc);
-    query_text(query, study->environment.tool);
-}
-
-/* Who measured it, and when. */
-static void put_origin(struct query *query, const struct environment *environment)
-{
-    query_text(query, environment->autotune);
-    query_text(query, environment->host);
-    query_text(query, environment->date);
-    query_text(query, environment->command);
+    struct query query = query_begin(record, STATEMENT_FIND_STUDY);
+    query_text(&query, problem);
+    query_text(&query, mode_name(study));
+    PUT_MEMBERS(&query, study, subject_members);
+    return query;
 }
 
 static int add_study(struct record *record, const struct study *study, const char *problem,
                      int64_t *id, struct error *error)
 {
-    const struct environment *environment = &study->environment;
-    json_t *gpu = gpu_to_json(&environment->gpu);
+    json_t *gpu = gpu_to_json(&study->environment.gpu);
     char *details = json_dumps(gpu, JSON_COMPACT | JSON_PRESERVE_ORDER);
     struct query query = query_begin(record, STATEMENT_ADD_STUDY);
-    put_subject(&query, study, problem);
-    query_text(&query, study->template_name);
-    query_text(&query, study->description);
-    put_origin(&query, environment);
+    query_text(&query, problem);
+    query_text(&query, mode_name(study));
     query_text(&query, details);
-    query_integer(&query, (int64_t)study->points);
-    query_integer(&query, (int64_t)study->rejected);
-    query_real(&query, study->empty_kernel_ns);
+    PUT_MEMBERS(&query, study, subject_members);
+    PUT_MEMBERS(&query, study, template_members);
+    PUT_MEMBERS(&query, study, origin_members);
+    PUT_MEMBERS(&query, study, figure_members);
     int result = query_run(&query, NULL, error);
     *id = sqlite3_last_insert_rowid(record->database);
     free(details);
@@ -283,45 +263,12 @@ static int read_results(struct record *record, int64_t id, enum result_set wante
                         const char *data_hash, int64_t winner, struct study *study,
                         struct error *error);
 
-/* Four columns, which are NULL where nothing was seen. */
-static void read_conditions(sqlite3_stmt *row, int column, struct gpu_conditions *conditions)
-{
-    if (sqlite3_column_type(row, column) == SQLITE_NULL)
-        return;
-    conditions->known = true;
-    conditions->dropped_samples = (uint64_t)sqlite3_column_int64(row, column++);
-    conditions->throttled_samples = (uint64_t)sqlite3_column_int64(row, column++);
-    conditions->sm_clock_mhz = sqlite3_column_double(row, column++);
-    conditions->other_processes = sqlite3_column_int(row, column);
-}
-
-static void put_watched(struct query *query, const struct gpu_conditions *conditions)
-{
-    if (!conditions->known) {
-        for (int i = 0; i < 4; i++)
-            query_null(query);
-        return;
-    }
-    query_integer(query, (int64_t)conditions->dropped_samples);
-    query_integer(query, (int64_t)conditions->throttled_samples);
-    query_real(query, conditions->sm_clock_mhz);
-    query_integer(query, conditions->other_processes);
-}
-
 static void read_gpus(sqlite3_stmt *row, int column, struct study *study)
 {
     const char *text = row_text(row, column);
     json_t *array = text != NULL ? json_loads(text, 0, NULL) : NULL;
     study->gpus = study_gpus_from_json(array, &study->gpu_count);
     json_decref(array);
-}
-
-/* What is complete was measured then, and by that command. */
-static void take_origin(struct environment *environment, sqlite3_stmt *row)
-{
-    row_string(row, 4, environment->date, sizeof environment->date);
-    free(environment->command);
-    environment->command = alloc_string(row_text(row, 5));
 }
 
 /* Runs a statement that takes an id alone. */
@@ -339,42 +286,48 @@ static int find_study(struct query *query, const struct gpu *gpu)
     int status;
     do
         status = query_step(query);
-    while (status == SQLITE_ROW && !(gpu_from_text(&measured, row_text(query->statement, 12)) &&
-                                     gpu_alike(&measured, gpu)));
+    while (status == SQLITE_ROW &&
+           !(gpu_from_text(&measured, row_text(query->statement, 1)) && gpu_alike(&measured, gpu)));
     return status;
+}
+
+/* Takes what an earlier study found; of a complete one, also when that was and by which command. */
+static void take_found(sqlite3_stmt *row, struct study *study)
+{
+    struct study found = {0};
+    int column = READ_MEMBERS(row, FOUND_COLUMNS, &found, origin_members);
+    (void)READ_MEMBERS(row, column, &found, figure_members);
+    read_gpus(row, 4, study);
+    study->complete = sqlite3_column_int(row, 2) != 0;
+    if (found.empty_kernel_ns > 0)
+        study->empty_kernel_ns = found.empty_kernel_ns;
+    study->empty_batch_ns = found.empty_batch_ns;
+    study->conditions = found.conditions;
+    if (study->complete) {
+        char *command = study->environment.command;
+        study->environment.command = found.environment.command;
+        found.environment.command = command;
+        memcpy(study->environment.date, found.environment.date, sizeof found.environment.date);
+    }
+    study_release(&found);
 }
 
 /* Looks for an earlier study of the same subject; `*id` is 0 where there is none. */
 static int take_up(struct record *record, struct study *study, const char *problem, int64_t *id,
                    struct error *error)
 {
-    struct query query = query_begin(record, STATEMENT_FIND_STUDY);
-    put_subject(&query, study, problem);
+    struct query query = find_query(record, study, problem);
     int status = find_study(&query, &study->environment.gpu);
-    int result = 0;
-    bool complete = false;
     int64_t winner = 0;
     *id = 0;
     if (status == SQLITE_ROW) {
         *id = sqlite3_column_int64(query.statement, 0);
-        complete = sqlite3_column_int(query.statement, 1) != 0;
-        winner = sqlite3_column_int64(query.statement, 2);
-        double empty_kernel_ns = sqlite3_column_double(query.statement, 3);
-        if (empty_kernel_ns > 0)
-            study->empty_kernel_ns = empty_kernel_ns;
-        read_conditions(query.statement, 6, &study->conditions);
-        study->empty_batch_ns = sqlite3_column_double(query.statement, 10);
-        read_gpus(query.statement, 11, study);
-        if (complete)
-            take_origin(&study->environment, query.statement);
-    } else if (status != SQLITE_DONE) {
-        result = record_failed(record, error);
+        winner = sqlite3_column_int64(query.statement, 3);
+        take_found(query.statement, study);
     }
+    int result = status == SQLITE_ROW || status == SQLITE_DONE ? 0 : record_failed(record, error);
     query_end(&query);
-    if (result != 0 || *id == 0)
-        return result;
-    study->complete = complete;
-    return read_results(record, *id, ALL, NULL, winner, study, error);
+    return *id == 0 ? result : read_results(record, *id, ALL, NULL, winner, study, error);
 }
 
 int record_begin(struct record *record, struct study *study, bool afresh, int64_t *id,
@@ -496,19 +449,13 @@ static int finish(struct record *record, int64_t study_id, const struct study *s
     json_decref(array);
     if (result == 0) {
         struct query query = query_begin(record, STATEMENT_FINISH_STUDY);
-        query_integer(&query, (int64_t)study->points);
-        query_integer(&query, (int64_t)study->rejected);
-        query_integer(&query, study->rejected_estimated);
-        query_real(&query, study->empty_kernel_ns);
         if (winner != 0)
             query_integer(&query, winner);
         else
             query_null(&query);
-        put_watched(&query, &study->conditions);
-        query_real(&query, study->empty_batch_ns);
         query_text(&query, gpus);
-        query_integer(&query, study->one_data_set);
-        put_origin(&query, &study->environment);
+        PUT_MEMBERS(&query, study, origin_members);
+        PUT_MEMBERS(&query, study, figure_members);
         query_integer(&query, study_id);
         result = query_run(&query, NULL, error);
     }
@@ -547,8 +494,7 @@ int record_results(struct record *record, int64_t study_id, const struct result 
 static int drop_earlier(struct record *record, const struct study *study, const char *problem,
                         struct error *error)
 {
-    struct query find = query_begin(record, STATEMENT_FIND_STUDY);
-    put_subject(&find, study, problem);
+    struct query find = find_query(record, study, problem);
     int status = find_study(&find, &study->environment.gpu);
     int64_t id = status == SQLITE_ROW ? sqlite3_column_int64(find.statement, 0) : 0;
     int result = status == SQLITE_ROW || status == SQLITE_DONE ? 0 : record_failed(record, error);
@@ -620,38 +566,23 @@ static int read_results(struct record *record, int64_t id, enum result_set wante
 static int read_study(struct record *record, sqlite3_stmt *row, enum result_set wanted,
                       const char *data_hash, struct study *study, struct error *error)
 {
-    struct environment *environment = &study->environment;
     int64_t id = sqlite3_column_int64(row, 0);
-    study->kernel = alloc_string(row_text(row, 1));
-    if (!bindings_from_text(&study->problem, row_text(row, 2)))
+    if (!bindings_from_text(&study->problem, row_text(row, 1)))
         return record_damaged(record, "problem", id, error);
-    environment->static_mode = strcmp(row_text(row, 5), "static") == 0;
-    row_string(row, 6, study->cache, sizeof study->cache);
-    study->template_hash = alloc_string(row_text(row, 7));
-    row_string(row, 9, environment->nvrtc, sizeof environment->nvrtc);
-    study->template_name = alloc_string(row_text(row, 10));
-    study->description = alloc_string(row_text(row, 11));
-    row_string(row, 12, environment->autotune, sizeof environment->autotune);
-    row_string(row, 13, environment->host, sizeof environment->host);
-    row_string(row, 14, environment->date, sizeof environment->date);
-    environment->command = alloc_string(row_text(row, 15));
-    if (!gpu_from_text(&environment->gpu, row_text(row, 16)))
+    study->environment.static_mode = strcmp(row_text(row, 2), "static") == 0;
+    study->complete = sqlite3_column_int(row, 4) != 0;
+    read_gpus(row, 6, study);
+    study->refusal = alloc_string(row_text(row, 7));
+    int column = READ_MEMBERS(row, STUDY_COLUMNS, study, subject_members);
+    column = READ_MEMBERS(row, column, study, template_members);
+    column = READ_MEMBERS(row, column, study, origin_members);
+    (void)READ_MEMBERS(row, column, study, figure_members);
+    if (!gpu_from_text(&study->environment.gpu, row_text(row, 3)))
         return record_damaged(record, "GPU", id, error);
-    study->points = (uint64_t)sqlite3_column_int64(row, 17);
-    study->rejected = (uint64_t)sqlite3_column_int64(row, 18);
-    study->empty_kernel_ns = sqlite3_column_double(row, 19);
-    study->complete = sqlite3_column_int(row, 20) != 0;
-    read_conditions(row, 22, &study->conditions);
-    study->empty_batch_ns = sqlite3_column_double(row, 26);
-    row_string(row, 27, environment->tool, sizeof environment->tool);
-    study->rejected_estimated = sqlite3_column_int(row, 28) != 0;
-    read_gpus(row, 29, study);
-    study->refusal = alloc_string(row_text(row, 30));
-    study->one_data_set = sqlite3_column_int(row, 31) != 0;
     if (wanted == JUDGED && !study->complete)
         wanted = ALL;
     int status =
-        read_results(record, id, wanted, data_hash, sqlite3_column_int64(row, 21), study, error);
+        read_results(record, id, wanted, data_hash, sqlite3_column_int64(row, 5), study, error);
     study_link_twins(study);
     return status;
 }
@@ -761,7 +692,8 @@ static void read_near_result(sqlite3_stmt *row, struct study *study)
     result->parameters = parameters;
     result->outcome = (enum outcome)outcome;
     result->time.median_ns = sqlite3_column_double(row, 2);
-    row_string(row, 3, result->run_hash, sizeof result->run_hash);
+    const char *run_hash = row_text(row, 3);
+    (void)snprintf(result->run_hash, sizeof result->run_hash, "%s", run_hash);
 }
 
 static int read_near(struct record *record, int64_t id, struct study *study, struct error *error)

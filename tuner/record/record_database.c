@@ -156,12 +156,6 @@ const char *row_text(sqlite3_stmt *statement, int column)
     return (const char *)sqlite3_column_text(statement, column);
 }
 
-void row_string(sqlite3_stmt *statement, int column, char *buffer, size_t size)
-{
-    const char *text = row_text(statement, column);
-    (void)snprintf(buffer, size, "%s", text != NULL ? text : "");
-}
-
 int record_damaged(struct record *record, const char *what, int64_t id, struct error *error)
 {
     return error_set_at(error, ERROR_RECORD, record->path, 0,

@@ -13,30 +13,67 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a variant's row has besides its study, its parameters and its samples, in the order in which record.c writes
- * and reads it. */
+/* The columns that are members of a study or of a result: X(kind, column, member, when it is known), for which see
+ * record.c. What a study is about, what else it is added with, who measured it, and what is known at its end. */
 /* clang-format off */
-#define VARIANT_VALUES(X)                                                                          \
-    X(outcome) X(reason) X(decided_by) X(limit_s) X(limit_mb) X(phase) X(gpu)                      \
-    X(median_ns) X(low_ns) X(high_ns) X(minimum_ns) X(relative_iqr) X(samples)                     \
-    X(runs) X(bytes) X(operations)                                                                 \
-    X(registers) X(spill_bytes) X(stack_bytes) X(static_shared_bytes) X(dynamic_shared_bytes)      \
-    X(block_threads) X(grid_blocks) X(blocks_per_sm) X(occupancy) X(limiters)                      \
-    X(finalist) X(tied) X(run_hash) X(seen_s) X(judged)
-/* clang-format on */
-#define VALUE_NAME(name) ", " #name
-#define VALUE_PLACE(name) ", ?"
-#define VALUE_UPDATE(name) ", " #name " = excluded." #name
+#define STUDY_SUBJECT(X)                                                                           \
+    X(TEXT, kernel, kernel, ALWAYS) X(CHARS, gpu, environment.gpu.name, ALWAYS)                    \
+    X(CHARS, arch, environment.gpu.arch, ALWAYS) X(CHARS, cache, cache, ALWAYS)                    \
+    X(TEXT, template_hash, template_hash, ALWAYS) X(CHARS, data_hash, data_hash, ALWAYS)           \
+    X(CHARS, driver, environment.gpu.driver, ALWAYS) X(CHARS, nvrtc, environment.nvrtc, ALWAYS)    \
+    X(CHARS, tool, environment.tool, ALWAYS)
+#define STUDY_TEMPLATE(X)                                                                          \
+    X(TEXT, template, template_name, ALWAYS) X(TEXT, description, description, ALWAYS)
+#define STUDY_ORIGIN(X)                                                                            \
+    X(CHARS, autotune, environment.autotune, ALWAYS) X(CHARS, host, environment.host, ALWAYS)      \
+    X(CHARS, date, environment.date, ALWAYS) X(TEXT, command, environment.command, ALWAYS)
+#define STUDY_FIGURES(X)                                                                           \
+    X(INTEGER, points, points, ALWAYS) X(INTEGER, rejected, rejected, ALWAYS)                      \
+    X(INTEGER, rejected_estimated, rejected_estimated, ALWAYS)                                     \
+    X(REAL, empty_kernel_ns, empty_kernel_ns, ALWAYS)                                              \
+    X(REAL, empty_batch_ns, empty_batch_ns, ALWAYS)                                                \
+    X(INTEGER, one_data_set, one_data_set, ALWAYS)                                                 \
+    X(INTEGER, dropped_samples, conditions.dropped_samples, WATCHED)                               \
+    X(INTEGER, throttled_samples, conditions.throttled_samples, WATCHED)                           \
+    X(REAL, sm_clock_mhz, conditions.sm_clock_mhz, WATCHED)                                        \
+    X(INTEGER, other_processes, conditions.other_processes, WATCHED)
 
-/* What record.c reads, in its order. */
-#define STUDY_COLUMNS                                                                              \
-    "id, kernel, problem, gpu, arch, mode, cache, template_hash, driver, nvrtc, template,"         \
-    " description, autotune, host, date, command, gpu_details, points, rejected,"                  \
-    " empty_kernel_ns, complete, winner, dropped_samples, throttled_samples, sm_clock_mhz,"        \
-    " other_processes, empty_batch_ns, tool, rejected_estimated, gpus, refusal, one_data_set"
-#define RESULT_COLUMNS                                                                             \
-    "id, parameters, CASE phase WHEN 'finals' THEN finals_ns ELSE screening_ns "                   \
-    "END" VARIANT_VALUES(VALUE_NAME)
+#define RESULT_MEMBERS(X)                                                                          \
+    X(TEXT, reason, reason, ALWAYS) X(TEXT, decided_by, decided_by, ALWAYS)                        \
+    X(REAL, limit_s, limit_s, IF_ANY) X(INTEGER, limit_mb, limit_mb, IF_ANY)                       \
+    X(CHARS, gpu, gpu, ALWAYS)                                                                     \
+    X(REAL, median_ns, time.median_ns, TIMED) X(REAL, low_ns, time.low_ns, TIMED)                  \
+    X(REAL, high_ns, time.high_ns, TIMED) X(REAL, minimum_ns, time.minimum_ns, TIMED)              \
+    X(REAL, relative_iqr, time.relative_iqr, TIMED) X(INTEGER, samples, time.count, ALWAYS)        \
+    X(INTEGER, runs, runs, ALWAYS) X(REAL, bytes, bytes, ALWAYS)                                   \
+    X(REAL, operations, operations, ALWAYS)                                                        \
+    X(INTEGER, registers, stats.registers, FIGURES)                                                \
+    X(INTEGER, spill_bytes, stats.spill_bytes, FIGURES)                                            \
+    X(INTEGER, stack_bytes, stats.stack_bytes, FIGURES)                                            \
+    X(INTEGER, static_shared_bytes, stats.static_shared_bytes, FIGURES)                            \
+    X(INTEGER, dynamic_shared_bytes, stats.dynamic_shared_bytes, FIGURES)                          \
+    X(INTEGER, block_threads, stats.block_threads, FIGURES)                                        \
+    X(INTEGER, grid_blocks, stats.grid_blocks, FIGURES)                                            \
+    X(INTEGER, blocks_per_sm, stats.blocks_per_sm, FIGURES)                                        \
+    X(REAL, occupancy, stats.occupancy, FIGURES) X(INTEGER, limiters, stats.limiters, FIGURES)     \
+    X(INTEGER, finalist, finalist, ALWAYS) X(INTEGER, tied, tied, ALWAYS)                          \
+    X(CHARS, run_hash, run_hash, ALWAYS) X(REAL, seen_s, seen_s, IF_ANY)
+/* clang-format on */
+#define COLUMN_NAME(kind, column, member, known) ", " #column
+#define COLUMN_PLACE(kind, column, member, known) ", ?"
+#define COLUMN_UPDATE(kind, column, member, known) ", " #column " = excluded." #column
+#define COLUMN_SET(kind, column, member, known) ", " #column " = ?"
+#define COLUMN_MATCH(kind, column, member, known) " AND " #column " = ?"
+
+/* What record.c reads: so many columns, and then members. */
+enum { STUDY_COLUMNS = 8, FOUND_COLUMNS = 5, RESULT_COLUMNS = 5 };
+#define SELECT_STUDY                                                                               \
+    "SELECT id, problem, mode, gpu_details, complete, winner, gpus, refusal" STUDY_SUBJECT(        \
+        COLUMN_NAME) STUDY_TEMPLATE(COLUMN_NAME) STUDY_ORIGIN(COLUMN_NAME)                         \
+        STUDY_FIGURES(COLUMN_NAME) " FROM study "
+#define SELECT_RESULT                                                                              \
+    "SELECT id, parameters, CASE phase WHEN 'finals' THEN finals_ns ELSE screening_ns END,"        \
+    " outcome, judged" RESULT_MEMBERS(COLUMN_NAME) " FROM variant "
 
 /* Cards of one name may have different numbers of SMs. */
 #define SM_COUNT "'$.attributes.sm_count'"
@@ -47,28 +84,21 @@
 #define STATEMENTS(X)                                                                              \
     X(BEGIN, "BEGIN IMMEDIATE")                                                                    \
     X(COMMIT, "COMMIT")                                                                            \
-    X(FIND_STUDY,                                                                                  \
-      "SELECT id, complete, winner, empty_kernel_ns, date, command,"                               \
-      " dropped_samples, throttled_samples, sm_clock_mhz, other_processes, "                       \
-      "empty_batch_ns, gpus, gpu_details FROM study"                                               \
-      " WHERE kernel = ? AND problem = ? AND gpu = ? AND arch = ? AND mode = ?"                    \
-      " AND cache = ? AND template_hash = ? AND data_hash = ? AND driver = ? AND nvrtc = ?"        \
-      " AND tool = ?"                                                                              \
-      " ORDER BY id DESC")                                                                         \
+    X(FIND_STUDY, "SELECT id, gpu_details, complete, winner, gpus" STUDY_ORIGIN(COLUMN_NAME)       \
+                      STUDY_FIGURES(COLUMN_NAME) " FROM study"                                     \
+                                                 " WHERE problem = ? AND mode = ?" STUDY_SUBJECT(  \
+                                                     COLUMN_MATCH) " ORDER BY id DESC")            \
     X(TAKE_TURN, "UPDATE study SET turn = (SELECT max(turn) + 1 FROM study), refusal = NULL"       \
                  " WHERE id = ?")                                                                  \
     X(REFUSE, "UPDATE study SET refusal = ? WHERE id = ?")                                         \
     X(ADD_STUDY,                                                                                   \
-      "INSERT INTO study (kernel, problem, gpu, arch, mode, cache, template_hash, data_hash,"      \
-      " driver, nvrtc, tool, template, description, autotune, host, date, command,"                \
-      " gpu_details, points, rejected, empty_kernel_ns, complete)"                                 \
-      " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)")                \
-    X(FINISH_STUDY,                                                                                \
-      "UPDATE study SET complete = 1, points = ?, rejected = ?, rejected_estimated = ?,"           \
-      " empty_kernel_ns = ?, winner = ?, dropped_samples = ?,"                                     \
-      " throttled_samples = ?, sm_clock_mhz = ?, other_processes = ?, "                            \
-      "empty_batch_ns = ?, gpus = ?, one_data_set = ?, autotune = ?, host = ?, date = ?,"          \
-      " command = ? WHERE id = ?")                                                                 \
+      "INSERT INTO study (complete, problem, mode, gpu_details" STUDY_SUBJECT(COLUMN_NAME)         \
+          STUDY_TEMPLATE(COLUMN_NAME) STUDY_ORIGIN(COLUMN_NAME)                                    \
+              STUDY_FIGURES(COLUMN_NAME) ") VALUES (0, ?, ?, ?" STUDY_SUBJECT(COLUMN_PLACE)        \
+                  STUDY_TEMPLATE(COLUMN_PLACE) STUDY_ORIGIN(COLUMN_PLACE)                          \
+                      STUDY_FIGURES(COLUMN_PLACE) ")")                                             \
+    X(FINISH_STUDY, "UPDATE study SET complete = 1, winner = ?, gpus = ?" STUDY_ORIGIN(COLUMN_SET) \
+                        STUDY_FIGURES(COLUMN_SET) " WHERE id = ?")                                 \
     X(DROP_STUDY, "DELETE FROM study WHERE id = ?")                                                \
     X(REOPEN_STUDY, "UPDATE study SET complete = 0, winner = NULL WHERE id = ?")                   \
     X(CLEAR_MARKS, "UPDATE variant SET finalist = 0, tied = 0, judged = 0"                         \
@@ -77,32 +107,43 @@
                     " WHERE study = ? AND (finalist OR tied)")                                     \
     X(COUNT_JUDGED, "SELECT count(*) FROM variant WHERE study = ? AND judged")                     \
     X(OTHERS, "PRAGMA data_version")                                                               \
-    X(LATEST_STUDIES,                                                                              \
-      "SELECT " STUDY_COLUMNS " FROM study WHERE id IN (SELECT id FROM (SELECT id, max(turn)"      \
+    X(LATEST_STUDIES, SELECT_STUDY                                                                 \
+      "WHERE id IN (SELECT id FROM (SELECT id, max(turn)"                                          \
       " FROM study GROUP BY kernel, problem, gpu, arch, json_extract(gpu_details, " SM_COUNT "),"  \
       " mode, cache, tool)) ORDER BY kernel, gpu, arch, mode, id")                                 \
-    X(FAILED_STUDIES, "SELECT " STUDY_COLUMNS " FROM study WHERE mode = 'measured' AND tool = ''"  \
-                      " AND EXISTS (SELECT 1 FROM variant WHERE study = study.id"                  \
-                      " AND outcome IN (" FAILURES ")) ORDER BY kernel, gpu, arch, mode, id")      \
+    X(FAILED_STUDIES,                                                                              \
+      SELECT_STUDY "WHERE mode = 'measured' AND tool = ''"                                         \
+                   " AND EXISTS (SELECT 1 FROM variant WHERE study = study.id"                     \
+                   " AND outcome IN (" FAILURES ")) ORDER BY kernel, gpu, arch, mode, id")         \
     X(FIND_VARIANT, "SELECT id FROM variant WHERE study = ? AND parameters = ?")                   \
     X(PUT_VARIANT,                                                                                 \
-      "INSERT INTO variant (study, parameters, screening_gpu, screening_ns,"                       \
-      " finals_ns" VARIANT_VALUES(VALUE_NAME) ") VALUES (?, ?, ?, ?, ?" VARIANT_VALUES(            \
-          VALUE_PLACE) ")"                                                                         \
-                       " ON CONFLICT (study, parameters) DO UPDATE SET screening_gpu = CASE "      \
-                       "excluded.phase"                                                            \
-                       " WHEN 'screening' THEN excluded.gpu ELSE screening_gpu END,"               \
-                       " screening_ns = CASE excluded.phase WHEN 'screening' THEN "                \
-                       "excluded.screening_ns"                                                     \
-                       " ELSE screening_ns END, finals_ns = excluded.finals_ns" VARIANT_VALUES(    \
-                           VALUE_UPDATE))                                                          \
+      "INSERT INTO variant (study, parameters, screening_gpu, screening_ns, finals_ns, outcome,"   \
+      " phase, judged" RESULT_MEMBERS(COLUMN_NAME) ") VALUES (?, ?, ?, ?, ?, ?, ?, "               \
+                                                   "1" RESULT_MEMBERS(                             \
+                                                       COLUMN_PLACE) ") ON CONFLICT (study, "      \
+                                                                     "parameters) DO UPDATE SET"   \
+                                                                     " screening_gpu = CASE "      \
+                                                                     "excluded.phase WHEN "        \
+                                                                     "'screening' THEN "           \
+                                                                     "excluded.gpu ELSE "          \
+                                                                     "screening_gpu"               \
+                                                                     " END, screening_ns = CASE "  \
+                                                                     "excluded.phase WHEN "        \
+                                                                     "'screening' THEN "           \
+                                                                     "excluded.screening_ns"       \
+                                                                     " ELSE screening_ns END, "    \
+                                                                     "finals_ns = "                \
+                                                                     "excluded.finals_ns, "        \
+                                                                     "outcome = excluded.outcome," \
+                                                                     " phase = excluded.phase, "   \
+                                                                     "judged = 1" RESULT_MEMBERS(  \
+                                                                         COLUMN_UPDATE))           \
     X(KEEP_FAILURE, "UPDATE variant SET decided_by = ?, judged = 1"                                \
                     " WHERE study = ? AND parameters = ? AND outcome IN (" FAILURES ")"            \
                     " AND NOT (ifnull(limit_s, 0) > 0 AND limit_s <= 1e-9)")                       \
-    X(GET_VARIANTS, "SELECT " RESULT_COLUMNS " FROM variant"                                       \
-                    " WHERE study = ? AND judged >= ? ORDER BY id")                                \
-    X(GET_FAILURES,                                                                                \
-      "SELECT " RESULT_COLUMNS " FROM variant WHERE study = ?1 AND outcome IN ('duplicate',"       \
+    X(GET_VARIANTS, SELECT_RESULT "WHERE study = ? AND judged >= ? ORDER BY id")                   \
+    X(GET_FAILURES, SELECT_RESULT                                                                  \
+      "WHERE study = ?1 AND outcome IN ('duplicate',"                                              \
       " " FAILURES ") AND NOT EXISTS (SELECT 1 FROM variant AS later"                              \
       " JOIN study AS new ON new.id = later.study JOIN study AS old ON old.id = ?1"                \
       " WHERE later.parameters = variant.parameters AND new.turn > old.turn"                       \
@@ -178,10 +219,8 @@ int record_failed(struct record *record, struct error *error);
 /* ERROR_RECORD, which says that `what` is damaged in row `id`. */
 int record_damaged(struct record *record, const char *what, int64_t id, struct error *error);
 
-/* A column's text, which lives until the next step; NULL if it has none. row_string() copies as much of
- * it as fits. */
+/* A column's text, which lives until the next step; NULL if it has none. */
 const char *row_text(sqlite3_stmt *statement, int column);
-void row_string(sqlite3_stmt *statement, int column, char *buffer, size_t size);
 
 /* A transaction that writes. record_end() commits it, or rolls it back if `result` is a failure or
  * the commit fails; it returns that failure. */
