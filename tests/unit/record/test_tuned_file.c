@@ -42,46 +42,25 @@ static void write_entry(const char *path, struct tuned_entry entry)
     tuned_file_release(&tuned);
 }
 
+/* What is written of an entry, a new string: all that can be known of it. */
+static char *text_of(const struct tuned_entry *entry)
+{
+    struct error error;
+    struct tuned_entry plain = *entry;
+    const struct tuned_file tuned = {.entries = &plain, .count = 1};
+    plain.other = NULL; /* comments, if it was read */
+    assert_int_equal(tuned_file_write("entry.ini", &tuned, &error), 0);
+    return scratch_read("entry.ini");
+}
+
 static void assert_entries_equal(const struct tuned_entry *actual,
                                  const struct tuned_entry *expected)
 {
-    assert_string_equal(actual->section, expected->section);
-    assert_string_equal(actual->kernel, expected->kernel);
-    assert_string_equal(actual->template_name, expected->template_name);
-    assert_string_equal(actual->template_hash, expected->template_hash);
-    assert_string_equal(actual->gpu, expected->gpu);
-    assert_string_equal(actual->arch, expected->arch);
-    assert_int_equal(actual->compute_capability, expected->compute_capability);
-    assert_int_equal(actual->sm_count, expected->sm_count);
-    assert_int_equal(actual->l2_bytes, expected->l2_bytes);
-    assert_int_equal(actual->memory_bytes, expected->memory_bytes);
-    assert_real(actual->memory_gb_per_s, expected->memory_gb_per_s);
-    assert_string_equal(actual->driver, expected->driver);
-    assert_string_equal(actual->nvrtc, expected->nvrtc);
-    assert_string_equal(actual->autotune, expected->autotune);
-    assert_string_equal(actual->date, expected->date);
-    assert_string_equal(actual->command, expected->command);
-    assert_string_equal(actual->cache, expected->cache);
-    assert_true(bindings_equal(&actual->problem, &expected->problem));
-    assert_true(bindings_equal(&actual->parameters, &expected->parameters));
-    assert_real(actual->median_ns, expected->median_ns);
-    assert_real(actual->low_ns, expected->low_ns);
-    assert_real(actual->high_ns, expected->high_ns);
-    assert_int_equal(actual->samples, expected->samples);
-    assert_real(actual->gb_per_s, expected->gb_per_s);
-    assert_real(actual->gflop_per_s, expected->gflop_per_s);
-    assert_real(actual->empty_kernel_ns, expected->empty_kernel_ns);
-    assert_int_equal(actual->runs, expected->runs);
-    assert_real(actual->sm_clock_mhz, expected->sm_clock_mhz);
-    assert_int_equal(actual->dropped_samples, expected->dropped_samples);
-    assert_int_equal(actual->throttled_samples, expected->throttled_samples);
-    assert_int_equal(actual->other_processes, expected->other_processes);
-    assert_int_equal(actual->registers, expected->registers);
-    assert_int_equal(actual->blocks_per_sm, expected->blocks_per_sm);
-    assert_real(actual->occupancy, expected->occupancy);
-    assert_int_equal(actual->tie_count, expected->tie_count);
-    for (size_t i = 0; i < expected->tie_count; i++)
-        assert_true(bindings_equal(&actual->ties[i], &expected->ties[i]));
+    char *left = text_of(actual);
+    char *right = text_of(expected);
+    assert_string_equal(left, right);
+    free(left);
+    free(right);
 }
 
 static void test_entry_says_what_the_study_found(void **state)
@@ -100,34 +79,6 @@ static void test_entry_says_what_the_study_found(void **state)
     assert_real(entry.gflop_per_s, 16777216 / 24096.0);
     assert_int_equal(entry.tie_count, 1);
     assert_int_equal(bindings_find(&entry.ties[0], "block_size")->as.integer, 256);
-    tuned_entry_release(&entry);
-}
-
-static void test_reads_back_what_was_written(void **state)
-{
-    (void)state;
-    struct tuned_entry entry = fixture_entry();
-    bindings_set(&entry.parameters, "third", value_real(1.0 / 3));
-    bindings_set(&entry.parameters, "tiny", value_real(1e-300));
-    bindings_set(&entry.parameters, "huge", value_integer(INT64_MAX));
-    bindings_set(&entry.parameters, "negative", value_integer(INT64_MIN));
-    bindings_set(&entry.parameters, "whole", value_real(-4096));
-    entry.low_ns = nextafter(24096, 0);
-    entry.high_ns = nextafter(24096, INFINITY);
-    entry.gflop_per_s = 0;
-    entry.runs = 32;
-    entry.sm_clock_mhz = 1755.25;
-    entry.dropped_samples = 12;
-    entry.throttled_samples = 3;
-    entry.other_processes = 1;
-    struct tuned_file written = {.entries = &entry, .count = 1};
-    struct tuned_file read;
-    struct error error;
-    assert_int_equal(tuned_file_write("tuned.ini", &written, &error), 0);
-    assert_int_equal(tuned_file_read("tuned.ini", &read, &error), 0);
-    assert_int_equal(read.count, 1);
-    assert_entries_equal(&read.entries[0], &entry);
-    tuned_file_release(&read);
     tuned_entry_release(&entry);
 }
 
@@ -157,45 +108,44 @@ static void test_refuses_damaged_files_at_their_line(void **state)
 {
     (void)state;
     enum { SECTION = 9 }; /* behind seven lines of comment and an empty one */
-    assert_refused("registers", "registres", SECTION, "has no key 'registers'");
-    assert_refused("gpu = NVIDIA H200\n", "", SECTION, "has no key 'gpu'");
-    assert_refused("cache = cold", "cache = cold\nincomplete = maybe", SECTION + 17,
-                   "'maybe' of key 'incomplete' is not yes or no");
-    assert_refused("sm_count = 132", "sm_count = many", SECTION + 7,
-                   "'many' of key 'sm_count' is not a whole number");
-    assert_refused("sm_count = 132", "sm_count = 99999999999", SECTION + 7, "whole number");
-    assert_refused("sm_count = 132", "sm_count = -1", SECTION + 7, "whole number");
-    assert_refused("median_ns = 24096", "median_ns = nan", SECTION + 23,
-                   "'nan' of key 'median_ns'");
-    assert_refused("median_ns = 24096", "median_ns = 24096 ns", SECTION + 23, "'24096 ns'");
-    assert_refused("parameter.block_size = 512", "parameter.block_size = A B", SECTION + 19,
-                   "'A B' of key 'parameter.block_size' is not a number or a lower-case word");
-    assert_refused("tie.1.", "tie.2.", SECTION + 33, "ties are numbered from 1");
-    assert_refused("tie.1.", "tie.01.", SECTION + 33, "ties are numbered from 1");
-    assert_refused("tie.1.", "tie.-1.", SECTION + 33, "ties are numbered from 1");
-    assert_refused("tie.1.", "tie.", SECTION + 33, "ties are numbered from 1");
-    assert_refused("tie.1.min_blocks", "tie.1.block_size", SECTION + 34,
-                   "'block_size' is given twice");
-    assert_refused("parameter.min_blocks", "parameter.block_size", SECTION + 20,
-                   "'block_size' is given twice");
-    assert_refused("parameter.min_blocks", "parameter.NUM", SECTION + 20,
-                   "'NUM' is not a lower-case name of at most 31 letters");
-    assert_refused("arch = sm_90", "gpu = Other", SECTION + 5, "key 'gpu' is given twice");
-    assert_refused("kernel = reduce_sum", "kernel = ../sum", SECTION + 1,
-                   "'../sum' of key 'kernel' is not a lower-case name; restore the file or remove "
-                   "the section");
-    assert_refused("gpu = NVIDIA H200", "gpu =", SECTION + 4, "is not a GPU's name");
-    assert_refused("samples = 3", "samples = 3\n  4", SECTION + 27, "begins with white space");
-    assert_refused("; The fastest", "stray = 1\n; ", 1, "'stray' is in no section");
-    assert_refused("kernel = reduce_sum", "kernel", SECTION + 1, "");
-}
-
-static void test_refuses_lines_that_readers_cut(void **state)
-{
-    (void)state;
-    char text[400] = "gpu = ";
+    static const struct {
+        const char *from, *to;
+        int line; /* behind that of the section */
+        const char *message;
+    } cases[] = {
+        {"registers", "registres", 0, "has no key 'registers'"},
+        {"gpu = NVIDIA H200\n", "", 0, "has no key 'gpu'"},
+        {"cache = cold", "cache = cold\nincomplete = maybe", 17,
+         "'maybe' of key 'incomplete' is not yes or no"},
+        {"sm_count = 132", "sm_count = many", 7, "'many' of key 'sm_count' is not a whole number"},
+        {"sm_count = 132", "sm_count = 99999999999", 7, "whole number"},
+        {"sm_count = 132", "sm_count = -1", 7, "whole number"},
+        {"median_ns = 24096", "median_ns = nan", 23, "'nan' of key 'median_ns'"},
+        {"median_ns = 24096", "median_ns = 24096 ns", 23, "'24096 ns'"},
+        {"parameter.block_size = 512", "parameter.block_size = A B", 19,
+         "'A B' of key 'parameter.block_size' is not a number or a lower-case word"},
+        {"tie.1.", "tie.2.", 33, "ties are numbered from 1"},
+        {"tie.1.", "tie.01.", 33, "ties are numbered from 1"},
+        {"tie.1.", "tie.-1.", 33, "ties are numbered from 1"},
+        {"tie.1.", "tie.", 33, "ties are numbered from 1"},
+        {"tie.1.min_blocks", "tie.1.block_size", 34, "'block_size' is given twice"},
+        {"parameter.min_blocks", "parameter.block_size", 20, "'block_size' is given twice"},
+        {"parameter.min_blocks", "parameter.NUM", 20,
+         "'NUM' is not a lower-case name of at most 31 letters"},
+        {"arch = sm_90", "gpu = Other", 5, "key 'gpu' is given twice"},
+        {"kernel = reduce_sum", "kernel = ../sum", 1,
+         "'../sum' of key 'kernel' is not a lower-case name; restore the file or remove the "
+         "section"},
+        {"gpu = NVIDIA H200", "gpu =", 4, "is not a GPU's name"},
+        {"samples = 3", "samples = 3\n  4", 27, "begins with white space"},
+        {"; The fastest", "stray = 1\n; ", 1 - SECTION, "'stray' is in no section"},
+        {"kernel = reduce_sum", "kernel", 1, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_refused(cases[i].from, cases[i].to, SECTION + cases[i].line, cases[i].message);
+    char text[400] = "gpu = "; /* readers cut it */
     memset(text + strlen(text), 'x', 300);
-    assert_refused("gpu = NVIDIA H200", text, 9 + 4, "longer than 197 bytes");
+    assert_refused("gpu = NVIDIA H200", text, SECTION + 4, "longer than 197 bytes");
 }
 
 static void test_long_commands_are_cut_to_their_line(void **state)
@@ -369,11 +319,18 @@ static struct tuned_entry random_entry(size_t index)
     bindings_release(&entry.ties[0]);
     random_values(&entry.ties[0], TUNED_PARAMETERS);
     bindings_set(&entry.ties[0], "v_0", value_integer(1)); /* a tie without values is not written */
+    entry.runs = (int)draw_below(33);
+    entry.sm_clock_mhz = (double)draw_below(8000) / 4;
+    entry.dropped_samples = (int64_t)draw_below(20);
+    entry.throttled_samples = (int64_t)draw_below(20);
+    entry.other_processes = (int64_t)draw_below(3);
+    entry.gflop_per_s = draw_below(2) == 0 ? 0 : fabs(random_real());
     entry.compute_capability = (int)draw_below(200);
     entry.sm_count = (int)draw_below(INT32_MAX);
     entry.l2_bytes = (int64_t)draw_below((uint64_t)1 << 31) << 31;
     entry.memory_gb_per_s = fabs(random_real());
-    entry.median_ns = entry.low_ns = entry.high_ns = fabs(random_real());
+    entry.median_ns = entry.low_ns = fabs(random_real());
+    entry.high_ns = nextafter(entry.low_ns, INFINITY);
     return entry;
 }
 
@@ -543,9 +500,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(test_entry_says_what_the_study_found),
-        SCRATCH_TEST(test_reads_back_what_was_written),
         SCRATCH_TEST(test_refuses_damaged_files_at_their_line),
-        SCRATCH_TEST(test_refuses_lines_that_readers_cut),
         SCRATCH_TEST(test_long_commands_are_cut_to_their_line),
         SCRATCH_TEST(test_does_not_write_what_would_not_read_back),
         SCRATCH_TEST(test_updates_at_once_lose_no_entry),
