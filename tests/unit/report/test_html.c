@@ -1,6 +1,6 @@
 #include "report/plot.h"
-#include "report/report.h"
 #include "unit/comma_locale.h"
+#include "unit/printed.h"
 #include "unit/study_fixture.h"
 
 #include <ctype.h>
@@ -15,26 +15,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static char *page_of(const struct study *studies, size_t count)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&text, &size);
-    assert_non_null(stream);
-    const struct report_options options = {.format = REPORT_HTML};
-    assert_int_equal(report_print(stream, studies, count, &options, NULL), 0);
-    assert_int_equal(fclose(stream), 0);
-    return text;
-}
-
-static size_t count_text(const char *text, const char *wanted)
-{
-    size_t count = 0;
-    for (; (text = strstr(text, wanted)) != NULL; text += strlen(wanted))
-        count++;
-    return count;
-}
 
 /* --- every element ends, in the right order --- */
 
@@ -90,46 +70,56 @@ static void assert_balanced(const char *text)
 
 /* --- pages --- */
 
+static char *page_of(const struct study *studies, size_t count)
+{
+    return printed(studies, count, REPORT_HTML, 0);
+}
+
+/* The page of the first `count` studies has these texts, and not those; unless it is NULL, each list ends with NULL. */
+static void assert_page(const struct study *studies, size_t count, const char *const *wanted,
+                        const char *const *unwanted)
+{
+    char *page = page_of(studies, count);
+    assert_balanced(page);
+    assert_has(page, wanted);
+    if (unwanted != NULL)
+        assert_lacks(page, unwanted);
+    free(page);
+}
+
+/* Nothing in it is from elsewhere, so that it can be read offline. */
 static void test_page_of_measurements(void **state)
 {
     (void)state;
     struct study study;
     fixture_study(&study);
+    assert_page(&study, 1,
+                TEXTS("<title>reduce_sum on NVIDIA H200</title>",
+                      "autotune 0.1.0, NVRTC 13.0, driver 13.0", "2026-11-21T06:12:00Z",
+                      "n = 16777216 (2<sup>24</sup>), tolerance = 0.1",
+                      "On the NVIDIA H200, reduce_sum is fastest with "
+                      "<code>block_size=512 finish=two_pass</code>: "
+                      "<strong>24.10&nbsp;µs</strong> (95&nbsp;% interval 24.10 to "
+                      "24.10, 3 samples), 2785 GB/s",
+                      "; 1 other variant ties with it", "error: &#34;x&#34; is undefined"),
+                TEXTS("http:", "https:", "src=", "@import", "url("));
     char *page = page_of(&study, 1);
-    assert_balanced(page);
-    assert_non_null(strstr(page, "<title>reduce_sum on NVIDIA H200</title>"));
-    assert_non_null(strstr(page, "autotune 0.1.0, NVRTC 13.0, driver 13.0"));
-    assert_non_null(strstr(page, "2026-11-21T06:12:00Z"));
-    assert_non_null(strstr(page, "n = 16777216 (2<sup>24</sup>), tolerance = 0.1"));
-    assert_non_null(strstr(page, "On the NVIDIA H200, reduce_sum is fastest with "
-                                 "<code>block_size=512 finish=two_pass</code>: "
-                                 "<strong>24.10&nbsp;µs</strong> (95&nbsp;% interval 24.10 to "
-                                 "24.10, 3 samples), 2785 GB/s"));
-    assert_non_null(strstr(page, "; 1 other variant ties with it"));
+    assert_int_equal(count_text(page, "<link "), 1); /* an empty icon, or browsers ask for one */
     assert_int_equal(count_text(page, "<tr class=\"winner-row\">"), 1);
     assert_int_equal(count_text(page, "<tr class=\"tie-row\">"), 1);
-    /* failures with their reasons, in the list of reasons and with the variant */
-    assert_non_null(strstr(page, "error: &#34;x&#34; is undefined"));
+    /* in the list of reasons and with the variants */
     assert_int_equal(count_text(page, "no end after 2 s"), 3);
     free(page);
     study_release(&study);
 }
 
-/* Nothing from elsewhere, so that it can be read offline. */
-static void test_page_needs_nothing_else(void **state)
+/* So that the GPU's roofs are known. */
+static void set_clocks(struct study *study)
 {
-    (void)state;
-    struct study study;
-    fixture_study(&study);
-    char *page = page_of(&study, 1);
-    assert_null(strstr(page, "http:"));
-    assert_null(strstr(page, "https:"));
-    assert_null(strstr(page, "src="));
-    assert_null(strstr(page, "@import"));
-    assert_null(strstr(page, "url("));
-    assert_int_equal(count_text(page, "<link "), 1); /* an empty icon, or browsers ask for one */
-    free(page);
-    study_release(&study);
+    int64_t *attributes = study->environment.gpu.attributes;
+    attributes[GPU_memory_clock_khz] = 3000000;
+    attributes[GPU_memory_bus_bits] = 6144;
+    attributes[GPU_clock_khz] = 2000000;
 }
 
 static void test_every_chart_has_its_plot(void **state)
@@ -148,9 +138,7 @@ static void test_every_chart_has_its_plot(void **state)
     struct study study;
     fixture_study(&study);
     study.results[0].stats.occupancy = 0.5;
-    study.environment.gpu.attributes[GPU_memory_clock_khz] = 3000000;
-    study.environment.gpu.attributes[GPU_memory_bus_bits] = 6144;
-    study.environment.gpu.attributes[GPU_clock_khz] = 2000000;
+    set_clocks(&study);
     char *page = page_of(&study, 1);
     assert_int_equal(count_text(page, "<figure>"), CHARTS);
     assert_int_equal(count_text(page, "</figcaption><div class=\"plot-box\"><svg class=\"plot\""),
@@ -178,13 +166,8 @@ static void test_text_is_escaped(void **state)
     strcpy(study.environment.gpu.name, "<b>GPU</b>");
     free(study.results[4].reason);
     study.results[4].reason = alloc_string("<img src=x onerror=alert(1)>");
-    char *page = page_of(&study, 1);
-    assert_balanced(page);
-    assert_null(strstr(page, "<script>alert"));
-    assert_null(strstr(page, "<img"));
-    assert_null(strstr(page, "<b>GPU"));
-    assert_non_null(strstr(page, "a &#60; b &#38; &#34;c&#34; &#60;script&#62;"));
-    free(page);
+    assert_page(&study, 1, TEXTS("a &#60; b &#38; &#34;c&#34; &#60;script&#62;"),
+                TEXTS("<script>alert", "<img", "<b>GPU"));
     study_release(&study);
 }
 
@@ -195,34 +178,25 @@ static void test_several_studies_have_an_overview(void **state)
     fixture_study(&studies[0]);
     fixture_study(&studies[1]);
     bindings_set(&studies[1].problem, "n", value_integer(4096));
-    char *page = page_of(studies, 2);
-    assert_balanced(page);
-    assert_non_null(
-        strstr(page, "<a href=\"#s0\">n = 16777216 (2<sup>24</sup>), tolerance = 0.1</a>"));
-    assert_non_null(strstr(page, "<a href=\"#s1\">n = 4096 (2<sup>12</sup>)"));
-    assert_int_equal(count_text(page, "<section id="), 2);
-    free(page);
-    free(studies[1].kernel);
+    assert_page(studies, 2,
+                TEXTS("<a href=\"#s0\">n = 16777216 (2<sup>24</sup>), tolerance = 0.1</a>",
+                      "<a href=\"#s1\">n = 4096 (2<sup>12</sup>)", "<section id=\"s1\">"),
+                NULL);
+    free(studies[1].kernel); /* both of one template */
     studies[1].kernel = alloc_string("other");
-    char *title = alloc_format("<title>%s on NVIDIA H200</title>", studies[0].template_name);
-    page = page_of(studies, 2); /* both of one template */
-    assert_non_null(strstr(page, title));
-    free(page);
-    free(title);
+    assert_page(studies, 2, TEXTS("<title>reduce on NVIDIA H200</title>"), NULL);
     free(studies[1].template_name);
     studies[1].template_name = alloc_string("other");
     strcpy(studies[1].environment.gpu.name, "NVIDIA A100");
-    page = page_of(studies, 2);
-    assert_balanced(page);
-    assert_non_null(strstr(page, "<title>Tuned kernels on several GPUs</title>"));
-    assert_non_null(strstr(page, "<td class=\"l\">NVIDIA A100</td>"));
-    free(page);
+    assert_page(
+        studies, 2,
+        TEXTS("<title>Tuned kernels on several GPUs</title>", "<td class=\"l\">NVIDIA A100</td>"),
+        NULL);
     studies[1].environment.gpu = studies[0].environment.gpu;
     studies[1].environment.gpu.attributes[GPU_sm_count] = 114; /* another card of that name */
-    page = page_of(studies, 2);
-    assert_non_null(strstr(page, "<title>Tuned kernels on several GPUs</title>"));
-    assert_non_null(strstr(page, "NVIDIA H200, sm_90, 114 SMs"));
-    free(page);
+    assert_page(
+        studies, 2,
+        TEXTS("<title>Tuned kernels on several GPUs</title>", "NVIDIA H200, sm_90, 114 SMs"), NULL);
     study_release(&studies[0]);
     study_release(&studies[1]);
 }
@@ -240,15 +214,11 @@ static void test_static_mode_has_no_times(void **state)
         fixture_figures(result, 32 + 16 * i, 0);
         result->stats.occupancy = 1 - 0.2 * i;
     }
-    char *page = page_of(&study, 1);
-    assert_balanced(page);
-    assert_non_null(strstr(page, "<title>reduce_sum compiled for sm_90</title>"));
-    assert_non_null(strstr(page, "Nothing was run, so there are no times."));
-    assert_null(strstr(page, "time, µs"));
-    assert_non_null(strstr(page, "more occupancy with"));
-    assert_non_null(strstr(page, "<b>Occupancy against block_size</b>"));
-    assert_null(strstr(page, "<b>All variants, fastest first</b>"));
-    free(page);
+    assert_page(&study, 1,
+                TEXTS("<title>reduce_sum compiled for sm_90</title>",
+                      "Nothing was run, so there are no times.", "more occupancy with",
+                      "<b>Occupancy against block_size</b>"),
+                TEXTS("time, µs", "<b>All variants, fastest first</b>"));
     study_release(&study);
 }
 
@@ -257,22 +227,13 @@ static void test_studies_with_little_in_them(void **state)
     (void)state;
     struct study study;
     fixture_subject(&study);
-    char *page = page_of(&study, 1);
-    assert_balanced(page);
-    assert_non_null(strstr(page, "No winner yet."));
-    free(page);
+    assert_page(&study, 1, TEXTS("No winner yet."), NULL);
     fixture_times(fixture_add(&study, 32, "atomic", OUTCOME_MEASURED), 1000);
-    page = page_of(&study, 1);
-    assert_balanced(page);
-    free(page);
+    assert_page(&study, 1, TEXTS("1.000"), NULL);
     fixture_add(&study, 64, "atomic", OUTCOME_FAULT);
     study.complete = true;
-    page = page_of(&study, 1);
-    assert_balanced(page);
-    free(page);
-    page = page_of(NULL, 0);
-    assert_balanced(page);
-    free(page);
+    assert_page(&study, 1, TEXTS("fault"), NULL);
+    assert_page(NULL, 0, TEXTS("nothing to report"), NULL);
     study_release(&study);
 }
 
@@ -287,17 +248,12 @@ static void test_latency(void **state)
         study.results[i].operations = 1000;
         study.results[i].stats.grid_blocks = 132 << (i % 2);
     }
-    char *page = page_of(&study, 1);
-    assert_balanced(page);
-    assert_non_null(strstr(page,
-                           "<b>Latency against blocks</b> The best time of one operation "
-                           "(such as a barrier) at each point, with a line for each finish."));
-    assert_null(strstr(page, "<b>Latency against threads</b>")); /* all have as many */
-    assert_null(strstr(page, "<b>Roofline</b>"));
-    assert_non_null(strstr(page, ">time per operation, ns</text>"));
-    assert_non_null(strstr(page, ">two_pass</text>"));
-    assert_non_null(strstr(page, ">last_block</text>"));
-    free(page);
+    assert_page(&study, 1,
+                TEXTS("<b>Latency against blocks</b> The best time of one operation "
+                      "(such as a barrier) at each point, with a line for each finish.",
+                      ">time per operation, ns</text>", ">two_pass</text>", ">last_block</text>"),
+                TEXTS("<b>Latency against threads</b>", /* all have as many */
+                      "<b>Roofline</b>"));
     study_release(&study);
 }
 
@@ -328,30 +284,27 @@ static void test_the_winner_is_compared_with_the_roof_that_limits_it(void **stat
     struct study studies[3];
     for (int i = 0; i < 3; i++) {
         fixture_study(&studies[i]);
-        studies[i].environment.gpu.attributes[GPU_memory_clock_khz] = 3000000;
-        studies[i].environment.gpu.attributes[GPU_memory_bus_bits] = 6144;
-        studies[i].environment.gpu.attributes[GPU_clock_khz] = 2000000;
+        set_clocks(&studies[i]);
     }
-    char *page = page_of(studies, 1);
-    assert_non_null(strstr(page, ", 2785 GB/s (60&nbsp;% of the theoretical 4.608 TB/s)"));
-    assert_non_null(strstr(page, "Roofs: 4.608 TB/s, theoretical; 67.58 TFLOP/s in float32, "
-                                 "theoretical. <code>autotune --config configs/roofs.ini</code>"));
-    free(page);
+    assert_page(studies, 1,
+                TEXTS(", 2785 GB/s (60&nbsp;% of the theoretical 4.608 TB/s)",
+                      "Roofs: 4.608 TB/s, theoretical; 67.58 TFLOP/s in float32, "
+                      "theoretical. <code>autotune --config configs/roofs.ini</code>"),
+                NULL);
     studies[0].results[studies[0].winner].operations = 1e9;
-    page = page_of(studies, 1);
-    assert_non_null(strstr(page, ", 41501 GFLOP/s (61&nbsp;% of the theoretical 67.58 TFLOP/s)"));
-    free(page);
+    assert_page(studies, 1, TEXTS(", 41501 GFLOP/s (61&nbsp;% of the theoretical 67.58 TFLOP/s)"),
+                NULL);
     /* the others on the page are the roofs' */
     free(studies[1].template_name);
     studies[1].template_name = alloc_string("roof_copy");
     free(studies[2].template_name);
     studies[2].template_name = alloc_string("roof_fma");
     studies[2].results[studies[2].winner].operations = 1.5e9;
-    page = page_of(studies, 3);
-    assert_non_null(strstr(page, ", 2785 GB/s (100&nbsp;% of the measured 2.795 TB/s)"));
-    assert_non_null(strstr(page, "Roofs: 2.795 TB/s, measured by <code>roof_copy</code>; 62.25 "
-                                 "TFLOP/s in float32, measured by <code>roof_fma</code>.</p>"));
-    free(page);
+    assert_page(studies, 3,
+                TEXTS(", 2785 GB/s (100&nbsp;% of the measured 2.795 TB/s)",
+                      "Roofs: 2.795 TB/s, measured by <code>roof_copy</code>; 62.25 "
+                      "TFLOP/s in float32, measured by <code>roof_fma</code>.</p>"),
+                NULL);
     for (int i = 0; i < 3; i++)
         study_release(&studies[i]);
 }
@@ -466,29 +419,6 @@ static void test_numbers_as_text(void **state)
 
 /* --- drawing --- */
 
-struct drawing {
-    struct plot plot;
-    char *text;
-    size_t bytes;
-};
-
-static void drawing_init(struct drawing *drawing)
-{
-    *drawing = (struct drawing){.text = NULL};
-    drawing->plot.stream = open_memstream(&drawing->text, &drawing->bytes);
-    assert_non_null(drawing->plot.stream);
-    drawing->plot.x = (struct plot_axis){.label = "rank", .low = 0, .high = 10};
-    drawing->plot.y = (struct plot_axis){.label = "time, µs", .low = 0, .high = 10};
-}
-
-/* Ends the plot; its text is the drawing's. */
-static const char *drawing_text(struct drawing *drawing)
-{
-    plot_end(&drawing->plot);
-    assert_int_equal(fclose(drawing->plot.stream), 0);
-    return drawing->text;
-}
-
 /* Whatever the numbers, all coordinates are numbers. */
 static void test_numbers_at_the_limits(void **state)
 {
@@ -497,22 +427,25 @@ static void test_numbers_at_the_limits(void **state)
     enum { COUNT = sizeof numbers / sizeof *numbers };
     for (size_t i = 0; i < COUNT; i++) {
         for (size_t j = 0; j < COUNT; j++) {
-            struct drawing drawing;
-            drawing_init(&drawing);
+            char *text = NULL;
+            size_t bytes = 0;
             const struct plot_point points[] = {{numbers[i], numbers[j]}, {1, 1}};
-            drawing.plot.x = plot_axis_of(range_of((double[]){numbers[i], 1}, 2));
-            drawing.plot.y = plot_axis_of(range_of((double[]){numbers[j], 1}, 2));
-            drawing.plot.x.label = drawing.plot.y.label = "n";
-            plot_begin(&drawing.plot, "");
             const struct plot_line_style style = {PLOT_STEPS, COLOUR_accent, 1, 2};
-            plot_dots(&drawing.plot, points, 2, COLOUR_dot, 1);
-            plot_line(&drawing.plot, &style, points, 2);
-            const char *text = drawing_text(&drawing);
-            assert_null(strstr(text, "nan"));
-            assert_null(strstr(text, "inf"));
-            assert_null(strstr(text, "922337")); /* an integer out of its range */
-            assert_in_range(drawing.bytes, 500, 10000);
-            free(drawing.text);
+            struct plot plot = {
+                .stream = open_memstream(&text, &bytes),
+                .x = plot_axis_of(range_of((double[]){numbers[i], 1}, 2)),
+                .y = plot_axis_of(range_of((double[]){numbers[j], 1}, 2)),
+            };
+            plot.x.label = plot.y.label = "n";
+            plot_begin(&plot, "");
+            plot_dots(&plot, points, 2, COLOUR_dot, 1);
+            plot_line(&plot, &style, points, 2);
+            plot_end(&plot);
+            assert_int_equal(fclose(plot.stream), 0);
+            /* 922337…: an integer out of its range */
+            assert_lacks(text, TEXTS("nan", "inf", "922337"));
+            assert_in_range(bytes, 500, 10000);
+            free(text);
         }
     }
 }
@@ -521,7 +454,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_page_of_measurements),
-        cmocka_unit_test(test_page_needs_nothing_else),
         cmocka_unit_test(test_every_chart_has_its_plot),
         cmocka_unit_test(test_text_is_escaped),
         cmocka_unit_test(test_several_studies_have_an_overview),
