@@ -195,35 +195,6 @@ static void test_winners_of_one_tie_set_are_tied(void **state)
     release(&sides);
 }
 
-/* --- Texts --- */
-
-static void test_differences_are_named(void **state)
-{
-    (void)state;
-    struct sides sides = {0};
-    struct compare_item *a = add(&sides.a, "sum", 1, 256, 20000);
-    struct compare_item *b = add(&sides.b, "sum", 1, 512, 20000);
-    bindings_set(&a->entry.parameters, "old", value_integer(1));
-    bindings_set(&b->entry.parameters, "load", value_word("bulk"));
-    bindings_set(&b->entry.parameters, "new", value_real(2));
-    free(b->entry.cache);
-    b->entry.cache = alloc_string("warm");
-    free(b->entry.template_hash);
-    b->entry.template_hash = alloc_string("4567");
-    b->entry.runs = 32;
-    compare(&sides);
-    char *text = compare_difference(&sides.comparisons[0]);
-    assert_string_equal(text,
-                        "block_size 256 -> 512, load cached -> bulk, old 1 -> none, new none -> 2");
-    free(text);
-    text = compare_circumstances(&sides.comparisons[0]);
-    assert_string_equal(
-        text,
-        "cache cold -> warm, measured in single runs -> batches of runs, the template changed");
-    free(text);
-    release(&sides);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,7 +203,6 @@ int main(void)
         cmocka_unit_test(test_false_alarms_are_rare),
         cmocka_unit_test(test_cold_is_compared_with_cold),
         cmocka_unit_test(test_winners_of_one_tie_set_are_tied),
-        cmocka_unit_test(test_differences_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,35 +11,16 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-static void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
-}
-
-static char *read_text(const char *path)
-{
-    char *text = alloc_zeroed(1 << 16, 1);
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    assert_true(fread(text, 1, (1 << 16) - 1, file) > 0);
-    assert_int_equal(fclose(file), 0);
-    return text;
-}
-
 /* The entry of COVER. */
 static struct tuned_entry fixture_entry(void)
 {
     struct tuned_file tuned;
-    write_text("fixture.ini", COVER);
+    assert_int_equal(scratch_write("fixture.ini", COVER), 0);
     assert_int_equal(tuned_file_read("fixture.ini", &tuned, NULL), 0);
     assert_int_equal(tuned.count, 1);
     struct tuned_entry entry = tuned.entries[0];
@@ -63,8 +44,8 @@ static void test_a_cover_reads_back_as_it_was(void **state)
     (void)state;
     struct tuned_file tuned;
     struct error error;
-    write_text("tuned.ini", "; mine\n" COVER "; a comment on the rule\n");
-    char *before = read_text("tuned.ini");
+    (void)scratch_write("tuned.ini", "; mine\n" COVER "; a comment on the rule\n");
+    char *before = scratch_read("tuned.ini");
     assert_int_equal(tuned_file_read("tuned.ini", &tuned, &error), 0);
     assert_int_equal(tuned.count, 1);
     assert_int_equal(tuned.skipped_count, 0);
@@ -75,7 +56,7 @@ static void test_a_cover_reads_back_as_it_was(void **state)
     free(text);
     bindings_release(&parameters);
     assert_int_equal(tuned_file_write("tuned.ini", &tuned, &error), 0);
-    char *after = read_text("tuned.ini");
+    char *after = scratch_read("tuned.ini");
     assert_string_equal(after, before);
     tuned_file_release(&tuned);
     free(before);
@@ -94,7 +75,7 @@ static void test_a_cover_is_kept_until_a_cover_replaces_it(void **state)
     free(size.section);
     size.section = alloc_string("sum 00000001");
     bindings_set(&size.parameters, "block_size", value_integer(1));
-    write_text("tuned.ini", COVER);
+    (void)scratch_write("tuned.ini", COVER);
     write_entry("tuned.ini", &size);
     struct tuned_entry newer = fixture_entry();
     struct ini_reader ini;
@@ -116,10 +97,10 @@ static void test_a_cover_of_another_version_stays_in_the_file(void **state)
     struct tuned_entry size = fixture_entry();
     static const char newer[] = "[sum 0000c0e5]\nkernel = sum\ntemplate = sum\n" COVER_GPU
                                 "cover = 3\nrange.n = 1 to 5\nbest = unknown\n";
-    write_text("tuned.ini", COVER "\n");
-    char *before = read_text("tuned.ini");
+    (void)scratch_write("tuned.ini", COVER "\n");
+    char *before = scratch_read("tuned.ini");
     char *text = alloc_format("%s%s", before, newer);
-    write_text("tuned.ini", text);
+    (void)scratch_write("tuned.ini", text);
     assert_int_equal(tuned_file_read("tuned.ini", &tuned, &error), 0);
     assert_int_equal(tuned.count, 1);
     assert_int_equal(tuned.skipped_count, 1);
@@ -127,7 +108,7 @@ static void test_a_cover_of_another_version_stays_in_the_file(void **state)
                            "the cover is of version 3, which a newer autotune reads"));
     tuned_file_release(&tuned);
     write_entry("tuned.ini", &size);
-    char *after = read_text("tuned.ini");
+    char *after = scratch_read("tuned.ini");
     assert_non_null(strstr(after, newer));
     free(before);
     free(text);

@@ -122,40 +122,6 @@ static void set_clocks(struct study *study)
     attributes[GPU_clock_khz] = 2000000;
 }
 
-static void test_every_chart_has_its_plot(void **state)
-{
-    (void)state;
-    static const char *const titles[] = {
-        "All variants, fastest first",
-        "Best time for each block_size and finish",
-        "Time against block_size",
-        "Time against finish",
-        "Roofline",
-        "Time against occupancy",
-        "Occupancy against registers",
-    };
-    enum { CHARTS = sizeof titles / sizeof *titles };
-    struct study study;
-    fixture_study(&study);
-    study.results[0].stats.occupancy = 0.5;
-    set_clocks(&study);
-    char *page = page_of(&study, 1);
-    assert_int_equal(count_text(page, "<figure>"), CHARTS);
-    assert_int_equal(count_text(page, "</figcaption><div class=\"plot-box\"><svg class=\"plot\""),
-                     CHARTS);
-    assert_int_equal(count_text(page, "</svg></div></figure>"), CHARTS);
-    for (size_t i = 0; i < CHARTS; i++) {
-        char *title = alloc_format("<b>%s</b>", titles[i]);
-        char *label = alloc_format("role=\"img\" aria-label=\"%s\"", titles[i]);
-        assert_int_equal(count_text(page, title), 1);
-        assert_int_equal(count_text(page, label), 1);
-        free(title);
-        free(label);
-    }
-    free(page);
-    study_release(&study);
-}
-
 static void test_text_is_escaped(void **state)
 {
     (void)state;
@@ -454,7 +420,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_page_of_measurements),
-        cmocka_unit_test(test_every_chart_has_its_plot),
         cmocka_unit_test(test_text_is_escaped),
         cmocka_unit_test(test_several_studies_have_an_overview),
         cmocka_unit_test(test_static_mode_has_no_times),

@@ -270,41 +270,6 @@ static void test_few_operations_are_shown_by_their_time(void **state)
     study_release(&study);
 }
 
-static void test_files_of_a_folder(void **state)
-{
-    (void)state;
-    struct study studies[2];
-    struct error error;
-    const struct report_options html = {.format = REPORT_HTML};
-    const struct report_options t4 = {.format = REPORT_T4};
-    fixture_study(&studies[0]);
-    fixture_study(&studies[1]);
-    bindings_release(&studies[1].problem);
-    bindings_set(&studies[1].problem, "n", value_integer(4096));
-    /* a file for each study, but a page for each kernel */
-    assert_int_equal(report_write("out/", studies, 2, &t4, &error), 0);
-    assert_int_equal(access("out/nvidia-h200/reduce_sum/n-16777216-tolerance-0.1.t4.json", R_OK),
-                     0);
-    assert_int_equal(access("out/nvidia-h200/reduce_sum/n-4096.t4.json", R_OK), 0);
-    assert_int_equal(report_write("out", studies, 2, &html, &error), 0);
-    char *page = scratch_read("out/nvidia-h200/reduce_sum.html");
-    assert_non_null(page);
-    assert_int_equal(count_text(page, "<section "), 2);
-    free(page);
-    /* one file of them all */
-    assert_int_equal(report_write("all.json", studies, 2, &t4, &error), 0);
-    char *text = scratch_read("all.json");
-    assert_int_equal(count_text(text, "\n"), 2);
-    free(text);
-    /* what cannot be written leaves nothing behind */
-    studies[0].environment.static_mode = studies[1].environment.static_mode = true;
-    assert_int_equal(report_write("none.json", studies, 2, &t4, &error), ERROR_USAGE);
-    assert_int_equal(access("none.json", F_OK), -1);
-    assert_int_equal(report_write("out/", studies, 2, &t4, &error), ERROR_USAGE);
-    study_release(&studies[0]);
-    study_release(&studies[1]);
-}
-
 static void test_table_groups_reasons(void **state)
 {
     (void)state;
@@ -386,19 +351,8 @@ static void test_csv_has_every_variant_under_one_header(void **state)
     study_release(&studies[1]);
 }
 
-/* The object has these members, and perhaps others. */
-static void assert_members(const json_t *object, json_t *expected)
-{
-    const char *name;
-    json_t *value;
-    json_object_foreach(expected, name, value)
-    {
-        if (!json_equal(json_object_get(object, name), value))
-            fail_msg("another '%s'", name);
-    }
-}
-
-static void test_json_has_everything(void **state)
+/* What cli/report.bats does not see: numbers to the last bit, and bytes that are no text. */
+static void test_json_is_exact_and_valid(void **state)
 {
     (void)state;
     struct study study;
@@ -407,30 +361,18 @@ static void test_json_has_everything(void **state)
     study.results[4].reason = alloc_string("cut within a letter: \xc3");
     char *text = printed(&study, 1, REPORT_JSON, 0);
     json_t *array = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    json_t *expected =
-        json_pack("{s:s, s:{s:I, s:f}, s:s, s:s, s:I}", "kernel", "reduce_sum", "problem", "n",
-                  (json_int_t)16777216, "tolerance", 0.1, "mode", "measured", "command",
-                  "autotune --config sweep.ini", "winner", (json_int_t)1);
-    json_t *figures = json_pack("{s:I, s:f}", "registers", (json_int_t)40, "occupancy", 1.0);
-    json_t *found = json_array_get(array, 0);
-    json_t *variants = json_object_get(found, "variants");
-    json_t *first = json_array_get(variants, 0);
+    json_t *variants = json_object_get(json_array_get(array, 0), "variants");
     json_t *timeout = json_array_get(variants, 4);
     double sample, median;
-    assert_int_equal(json_array_size(array), 1);
     assert_int_equal(json_array_size(variants), 6);
-    assert_members(found, expected);
-    assert_members(json_object_get(first, "figures"), figures);
-    assert_int_equal(
-        json_unpack(first, "{s:{s:F}, s:[F]}", "time", "median_ns", &median, "samples_ns", &sample),
-        0);
+    assert_int_equal(json_unpack(json_array_get(variants, 0), "{s:{s:F}, s:[F]}", "time",
+                                 "median_ns", &median, "samples_ns", &sample),
+                     0);
     assert_memory_equal(&median, &study.results[0].time.median_ns, sizeof median);
     assert_memory_equal(&sample, &study.results[0].samples_ns[0], sizeof sample);
     assert_true(json_is_null(json_object_get(timeout, "time")));
     assert_string_equal(json_string_value(json_object_get(timeout, "reason")),
                         "cut within a letter: ?");
-    json_decref(figures);
-    json_decref(expected);
     json_decref(array);
     free(text);
     study_release(&study);
@@ -513,23 +455,6 @@ static void test_names_of_files_are_safe_and_differ(void **state)
     study_release(&study);
 }
 
-static void test_a_full_disk_is_an_error(void **state)
-{
-    (void)state;
-    struct study study;
-    struct error error = {0};
-    fixture_study(&study);
-    for (int format = REPORT_TABLE; format <= REPORT_T4; format++) {
-        struct report_options options = {.format = (enum report_format)format};
-        FILE *full = fopen("/dev/full", "w");
-        assert_non_null(full);
-        assert_int_equal(report_print(full, &study, 1, &options, &error), ERROR_RECORD);
-        assert_string_equal(error.message, "the report cannot be written: No space left on device");
-        (void)fclose(full);
-    }
-    study_release(&study);
-}
-
 static void test_table_says_what_was_seen(void **state)
 {
     (void)state;
@@ -565,15 +490,13 @@ int main(void)
         cmocka_unit_test(test_a_table_has_ten_rows_and_says_how_to_see_all),
         cmocka_unit_test(test_table_of_a_large_sweep_fits_the_terminal),
         cmocka_unit_test(test_few_operations_are_shown_by_their_time),
-        SCRATCH_TEST(test_files_of_a_folder),
         cmocka_unit_test(test_table_says_what_was_seen),
         cmocka_unit_test(test_table_groups_reasons),
         cmocka_unit_test(test_the_table_says_how_far_apart_gpus_were),
         cmocka_unit_test(test_csv_has_every_variant_under_one_header),
-        cmocka_unit_test(test_json_has_everything),
+        cmocka_unit_test(test_json_is_exact_and_valid),
         SCRATCH_TEST(test_csv_files_lie_in_their_gpus_folder),
         SCRATCH_TEST(test_names_of_files_are_safe_and_differ),
-        cmocka_unit_test(test_a_full_disk_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
