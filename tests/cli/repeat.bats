@@ -67,7 +67,8 @@ every() {
     for base_ns in 3000 40000; do
         fast_fakes time.repeat_slow=900000
         every "n = 2^10"
-        autotune --config sweep.ini --format csv --remeasure
+        rm -rf results
+        autotune --config sweep.ini --format csv
         exits 0
         all_found
     done
@@ -105,7 +106,8 @@ every() {
     fast_fakes
     sweep "mode = good, module, memo_state"
     for rounds in 0 10; do
-        autotune --config sweep.ini --format csv --remeasure --exhaustive "$rounds"
+        rm -rf results
+        autotune --config sweep.ini --format csv --exhaustive "$rounds"
         exits 0
         is module wrong_result
         is memo_state wrong_result
@@ -134,7 +136,8 @@ every() {
     sweep "block_size = 128, 256" "mode = good, module" 'constraint = block_size == 256 or mode == "good"'
     for ((at = 16; at < 60; at += 2)); do
         fast_fakes steepness=0.001 time.repeat_module=39000 "fault=cuStreamSynchronize:$at:kill"
-        autotune --config sweep.ini --format csv --remeasure
+        rm -rf results
+        autotune --config sweep.ini --format csv
         exits 0
         is module wrong_result
         is good measured
@@ -186,7 +189,8 @@ END
         for base_ns in 3000 40000; do
             stand_in noise=0.002 base_ns=$base_ns time.larger_{kept,lower,highest,lowest,times_0}=1000
             printf '%s\n' "[sweep]" "templates = templates" "[larger]" "mode = good, ${readers// /, }" >sweep.ini
-            autotune --config sweep.ini --format csv --remeasure
+            rm -rf results
+            autotune --config sweep.ini --format csv
             exits 0
             is good measured
             for mode in $readers; do
@@ -212,7 +216,8 @@ END
         fi
         stand_in noise=0.002 time.larger_good=1000 time.larger_{kept,lower,highest,lowest,times_0}=8000 # too slow for the finals
         printf '%s\n' "[sweep]" "templates = templates" "[larger]" "n = 2^12" "mode = good, ${readers// /, }" >sweep.ini
-        autotune --config sweep.ini --format csv --remeasure
+        rm -rf results
+        autotune --config sweep.ini --format csv
         exits 0
         [ "$(column runs | sort -u | tail -n 1)" -eq 32 ]
         is good measured
@@ -220,6 +225,48 @@ END
             is "$mode" wrong_result
         done
     done
+}
+
+@test "a run alone, whose poison is drawn, finds what reads an output that it has not written sooner or later" {
+    local mode
+    for mode in kept lower highest lowest; do
+        stand_in noise=0.002 base_ns=40000 "time.larger_$mode=800000" # too slow for the finals
+        rm -rf results
+        printf '%s\n' "[sweep]" "templates = $sweeps/templates" "[larger]" "mode = good, $mode" \
+            "block_size = $(seq -s ', ' 32 32 512)" 'constraint = mode ~= "good" or block_size == 256' >sweep.ini
+        autotune --config sweep.ini --format csv
+        exits 0
+        [ "$(count outcome wrong_result)" -gt 0 ]
+    done
+}
+
+@test "what was wrong once does not win when it is measured again, and the tuned INI does not keep it" {
+    stand_in noise=0
+    sweep "block_size = 128, 256, 512" "mode = good"
+    autotune --config sweep.ini
+    has results/tuned.ini "parameter.block_size = 256"
+    python3 - <<'END'
+import sqlite3
+record = sqlite3.connect("results/record.sqlite")
+record.execute("UPDATE variant SET outcome = 'wrong_result', reason = 'a race' WHERE id = (SELECT winner FROM study)")
+record.commit()
+END
+    cp results/tuned.ini old.ini
+    autotune --config sweep.ini --remeasure --format csv
+    exits 0
+    has err "1 variant is not measured again: wrong or crashed before"
+    equal "$(count outcome wrong_result)" 1
+    lacks results/tuned.ini "parameter.block_size = 256"
+    cp old.ini results/tuned.ini
+    sed -i 's/block_size = .*/block_size = 256/' sweep.ini # nothing else could win
+    autotune --config sweep.ini --remeasure
+    exits 1
+    lacks results/tuned.ini "[repeat"
+    sed -i 's/^\[repeat\]/[again]\ntemplate = repeat/' sweep.ini # under another name
+    autotune --config sweep.ini
+    exits 1
+    autotune --config sweep.ini --results others
+    exits 0
 }
 
 @test "a reference that refuses other random numbers makes no variant invalid, and the report says so" {

@@ -171,34 +171,39 @@ def check_planted(autotune, results, good_results, count):
             print(f"{len(same):4} {fault:16} {same[0]['outcome']:14} {same[0]['reason']}")
 
 
+def may_be_missed(study, variant):
+    """Whether a variant that is wrong may end as measured: it has lost, and shows only with a kind of poison that it did
+    not meet in its trial, or after many runs."""
+    late = variant["parameters"]["mode"] == "module_late" and not variant["tied"]
+    unlucky = study["kernel"] == "larger" and not variant["finalist"] and variant["runs"] == 1
+    return variant["outcome"] == "measured" and (late or unlucky)
+
+
 def check_repeat(autotune, results):
     """That no variant wins that is wrong later or on other data, and that the best of the others does."""
     for study in studies(autotune, results):
         where = f"{study['kernel']} n={study['problem']['n']}"
-        slow = {}  # what shows only with one kind of poison, or after many runs, may be ruled out before it does
-        for variant in study["variants"]:
-            parameters = variant["parameters"]
-            expected = "measured" if parameters["mode"] in REPEAT_MEASURED else "wrong_result"
-            late = study["kernel"] == "larger" or parameters["mode"] == "module_late"
-            if late and expected == "wrong_result" and variant["outcome"] == "measured":
-                slow[parameters["mode"]] = min(variant["time"]["median_ns"], slow.get(parameters["mode"], float("inf")))
-                continue
-            check(variant["outcome"] == expected,
-                  f"{where} {parameters}: {variant['outcome']}, not {expected}: {variant['reason']}")
         check(study["winner"] is not None, f"{where}: no winner")
         won = study["variants"][study["winner"]]
-        times = {}
-        for variant in study["variants"]:
-            mode = variant["parameters"]["mode"]
-            if variant["outcome"] == "measured":
-                times[mode] = min(variant["time"]["median_ns"], times.get(mode, float("inf")))
-        for mode, ns in slow.items():
-            check(ns > 1.002 * won["time"]["median_ns"], f"{where}: {mode} is wrong, as fast as the winner, and measured")
-        text = ", ".join(f"{mode} {ns / 1000:.2f} us" for mode, ns in sorted(times.items()))
         won_ns = won["time"]["median_ns"]
+        times, missed = {}, {}
+        for variant in study["variants"]:
+            parameters = variant["parameters"]
+            mode = parameters["mode"]
+            right = mode in REPEAT_MEASURED
+            expected = "measured" if right else "wrong_result"
+            check(variant["outcome"] == expected or not right and may_be_missed(study, variant),
+                  f"{where} {parameters}: {variant['outcome']}, not {expected}: {variant['reason']}")
+            if variant["outcome"] == "measured":
+                found = times if right else missed
+                found[mode] = min(variant["time"]["median_ns"], found.get(mode, float("inf")))
+        for mode, ns in missed.items():
+            check(ns > 1.002 * won_ns, f"{where}: {mode} is wrong, as fast as the winner, and measured")
+        text = ", ".join(f"{mode} {ns / 1000:.2f} us" for mode, ns in sorted(times.items()))
         check(won_ns <= 1.005 * times["good"], f"{where}: {won['parameters']} won with {won_ns} ns, which is not the best: {text}")
         check(won_ns > 0.9 * times["good"], f"{where}: {won['parameters']} won with {won_ns} ns, which cannot be right: {text}")
-        print(f"{where}: {won['parameters']['mode']} with {won['parameters']['block_size']} threads won; {text}")
+        slower = "".join(f"; {mode} has lost, {ns / won_ns:.3f} times as slow" for mode, ns in sorted(missed.items()))
+        print(f"{where}: {won['parameters']['mode']} with {won['parameters']['block_size']} threads won; {text}{slower}")
 
 
 if __name__ == "__main__":

@@ -330,6 +330,18 @@ static int take_up(struct record *record, struct study *study, const char *probl
     return *id == 0 ? result : read_results(record, *id, ALL, NULL, winner, study, error);
 }
 
+/* What was wrong or crashed once is not right because it is so in another run. */
+static int begin_study(struct record *record, struct study *study, const char *problem, int64_t *id,
+                       struct error *error)
+{
+    int result = add_study(record, study, problem, id, error);
+    if (result == 0)
+        result = by_id(record, STATEMENT_COPY_FAILURES, *id, error);
+    if (result == 0)
+        result = by_id(record, STATEMENT_CLEAR_TIMES, *id, error);
+    return result != 0 ? result : read_results(record, *id, ALL, NULL, 0, study, error);
+}
+
 int record_begin(struct record *record, struct study *study, bool afresh, int64_t *id,
                  struct error *error)
 {
@@ -341,7 +353,7 @@ int record_begin(struct record *record, struct study *study, bool afresh, int64_
     if (!afresh)
         result = take_up(record, study, problem, id, error);
     if (result == 0 && *id == 0)
-        result = add_study(record, study, problem, id, error);
+        result = begin_study(record, study, problem, id, error);
     if (result == 0)
         result = by_id(record, STATEMENT_TAKE_TURN, *id, error);
     free(problem);

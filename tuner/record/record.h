@@ -52,7 +52,9 @@ void record_close(struct record *record); /* NULL is allowed */
  * template hash, problem, GPU name and architecture, driver, NVRTC version, cache state and mode.
  * Its stored results are then added to study->results, and study->complete, has_winner and winner
  * are set as stored, and so are date and command if it is complete. With `afresh`, the earlier
- * study stays in the record but is not continued. `*id` names the study from now on.
+ * study stays in the record but is not continued. A study that is new begins with those variants, wrong or
+ * crashed, that the record has of the same template, problem, data, GPU, driver and NVRTC, under whatever
+ * name of the kernel. `*id` names the study from now on.
  */
 int record_begin(struct record *record, struct study *study, bool afresh, int64_t *id,
                  struct error *error);

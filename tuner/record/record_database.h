@@ -138,6 +138,28 @@ enum { STUDY_COLUMNS = 8, FOUND_COLUMNS = 5, RESULT_COLUMNS = 5 };
                                                                      " phase = excluded.phase, "   \
                                                                      "judged = 1" RESULT_MEMBERS(  \
                                                                          COLUMN_UPDATE))           \
+    X(COPY_FAILURES,                                                                               \
+      "INSERT OR IGNORE INTO variant (study, parameters, screening_gpu, screening_ns, finals_ns,"  \
+      " outcome, phase, judged" RESULT_MEMBERS(                                                    \
+          COLUMN_NAME) ") SELECT ?1, parameters,"                                                  \
+                       " screening_gpu, screening_ns, finals_ns, outcome, phase, "                 \
+                       "0" RESULT_MEMBERS(                                                         \
+                           COLUMN_NAME) " FROM variant WHERE outcome IN ('wrong_result', 'fault')" \
+                                        " AND NOT (ifnull(limit_s, 0) > 0 AND limit_s <= 1e-9) "   \
+                                        "AND study IN (SELECT old.id"                              \
+                                        " FROM study AS old JOIN study AS new ON new.id = ?1 "     \
+                                        "WHERE old.id <> ?1"                                       \
+                                        " AND new.mode = 'measured' AND old.mode = new.mode AND "  \
+                                        "old.tool = new.tool"                                      \
+                                        " AND old.problem = new.problem AND old.gpu = new.gpu "    \
+                                        "AND old.arch = new.arch"                                  \
+                                        " AND old.template_hash = new.template_hash AND "          \
+                                        "old.data_hash = new.data_hash"                            \
+                                        " AND old.driver = new.driver AND old.nvrtc = new.nvrtc"   \
+                                        " AND json_extract(old.gpu_details, " SM_COUNT ")"         \
+                                        " = json_extract(new.gpu_details, " SM_COUNT               \
+                                        ")) ORDER BY study DESC")                                  \
+    X(CLEAR_TIMES, "UPDATE variant SET seen_s = NULL WHERE study = ?")                             \
     X(KEEP_FAILURE, "UPDATE variant SET decided_by = ?, judged = 1"                                \
                     " WHERE study = ? AND parameters = ? AND outcome IN (" FAILURES ")"            \
                     " AND NOT (ifnull(limit_s, 0) > 0 AND limit_s <= 1e-9)")                       \

@@ -260,7 +260,9 @@ static void keep_verdict(struct tuning_job *job, const struct stored_results *st
         tuning_job_take_environment(job);
     for (size_t i = 0; i < study->result_count; i++) {
         struct result *result = &study->results[i];
-        if (!study->complete) {
+        if (!study->complete) { /* finalists that failed may have led others astray */
+            job->disqualified =
+                job->disqualified || (result->finalist && result->outcome != OUTCOME_MEASURED);
             result->finalist = result->tied = result->judged = false;
             continue;
         }

@@ -345,6 +345,19 @@ static int compile_first(struct run *run, struct error *error)
     return status;
 }
 
+static void say_refuted(const struct run *run)
+{
+    size_t refuted = 0;
+    for (size_t i = 0; i < run->job_count; i++)
+        for (size_t j = 0; j < run->jobs[i].study.result_count; j++)
+            refuted += result_is_refuted(&run->jobs[i].study.results[j]);
+    if (refuted > 0 && !run->options.quiet)
+        notify(run,
+               "%zu variant%s not measured again: wrong or crashed before, with the same code, data "
+               "and driver; another folder for --results would forget that",
+               refuted, refuted == 1 ? " is" : "s are");
+}
+
 /* All jobs first, and their compile jobs, so that the compiler works ahead of the GPUs. */
 static int make_jobs(struct run *run, struct error *error)
 {
@@ -358,6 +371,8 @@ static int make_jobs(struct run *run, struct error *error)
     run->jobs = alloc_zeroed(count * run->group_count, sizeof *run->jobs);
     for (size_t i = 0; i < run->group_count && status == 0; i++)
         status = run_group_plan(&run->groups[i], &run->jobs[i * count], &total, &searched, error);
+    if (status == 0 && run->options.remeasure)
+        say_refuted(run);
     if (status == 0)
         status = compile_first(run, error);
     progress_start(&run->progress, searched ? 0 : total, run->options.quiet);

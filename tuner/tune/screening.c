@@ -430,11 +430,6 @@ int screening_hold(struct tuning *tuning, struct tuning_job *job, struct error *
     int status = screen_pending(tuning, job, &batch, error);
     if (status == 0)
         status = screen_strange(tuning, job, &batch, error);
-    /* one that an interrupted run disqualified in its finals is known to have failed */
-    for (size_t i = 0; i < job->study.result_count; i++)
-        job->disqualified =
-            job->disqualified ||
-            (job->study.results[i].finalist && job->study.results[i].outcome != OUTCOME_MEASURED);
     do {
         if (status == 0)
             status = screen_best(tuning, job, &batch, error);
