@@ -332,6 +332,8 @@ static int greet_and_start(struct device_session *session, int number, struct er
         status = channel_send(
             session->channel,
             json_pack("{s:s, s:o}", "event", "ready", "gpu", gpu_to_json(&device->gpu)), error);
+    if (status == 0)
+        gpu_monitor_start(&session->monitor, device->gpu.uuid);
     return status != 0 ? status : device_start(&session->device, error);
 }
 

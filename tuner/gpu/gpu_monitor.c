@@ -12,18 +12,34 @@
 #define READING_INTERVAL_NS INT64_C(50000000)
 #define COUNTING_INTERVAL_NS INT64_C(1000000000)
 
-static void open_nvml(struct gpu_monitor *monitor, const char *uuid)
+static void *open_nvml(void *context)
 {
+    struct gpu_monitor *monitor = context;
     struct nvml_reading first; /* it takes 4 ms, and is not used */
-    monitor->tried = true;
-    monitor->open = nvml_open(&monitor->nvml, uuid, &monitor->error) == 0;
+    monitor->open = nvml_open(&monitor->nvml, monitor->uuid, &monitor->error) == 0;
     monitor->failed = !monitor->open;
     if (monitor->open)
         nvml_read(&monitor->nvml, &first);
+    return NULL;
+}
+
+void gpu_monitor_start(struct gpu_monitor *monitor, const char *uuid)
+{
+    *monitor = (struct gpu_monitor){0};
+    (void)snprintf(monitor->uuid, sizeof monitor->uuid, "%s", uuid);
+    monitor->opening = pthread_create(&monitor->opener, NULL, open_nvml, monitor) == 0;
+}
+
+static void await_nvml(struct gpu_monitor *monitor)
+{
+    if (monitor->opening)
+        (void)pthread_join(monitor->opener, NULL);
+    monitor->opening = false;
 }
 
 void gpu_monitor_close(struct gpu_monitor *monitor)
 {
+    await_nvml(monitor);
     nvml_close(&monitor->nvml);
     *monitor = (struct gpu_monitor){0};
 }
@@ -96,11 +112,10 @@ static bool is_throttled(const struct gpu_monitor *monitor)
     return (monitor->latest.reasons & NVML_THROTTLING) != 0;
 }
 
-void gpu_monitor_read(struct gpu_monitor *monitor, const char *uuid, int64_t begin_ns)
+void gpu_monitor_read(struct gpu_monitor *monitor, int64_t begin_ns)
 {
     monitor->throttled = false;
-    if (!monitor->tried)
-        open_nvml(monitor, uuid);
+    await_nvml(monitor);
     if (!monitor->open)
         return;
     if (monitor->read_ns != 0 && begin_ns - monitor->read_ns < READING_INTERVAL_NS)

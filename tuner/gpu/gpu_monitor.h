@@ -9,8 +9,10 @@
 
 #include "base/error.h"
 #include "gpu/nvml.h"
+#include "record/gpu.h"
 
 #include <jansson.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +20,10 @@
 /* Initialise to zero. */
 struct gpu_monitor {
     struct nvml nvml;
-    bool tried, open;
+    char uuid[sizeof((struct gpu *)0)->uuid];
+    pthread_t opener;
+    bool opening; /* not joined yet */
+    bool open;
     bool failed;        /* and that has not been reported yet */
     struct error error; /* why NVML could not be opened */
     struct nvml_reading latest;
@@ -29,9 +34,12 @@ struct gpu_monitor {
     bool throttled; /* the GPU was throttled during the last samples */
 };
 
-/* Call after taking samples; `begin_ns` is the clock_ns() at which they began. The first call opens NVML,
- * which takes about 10 ms per GPU in the machine. */
-void gpu_monitor_read(struct gpu_monitor *monitor, const char *uuid, int64_t begin_ns);
+/* Opens NVML for this GPU in a thread, because that takes 20 ms, which the context's creation hides. */
+void gpu_monitor_start(struct gpu_monitor *monitor, const char *uuid);
+
+/* Call after taking samples; `begin_ns` is the clock_ns() at which they began. The first call waits until
+ * NVML is open. */
+void gpu_monitor_read(struct gpu_monitor *monitor, int64_t begin_ns);
 
 /*
  * Adds what gpu_monitor_read() found to the message with the samples: if the GPU was throttled,

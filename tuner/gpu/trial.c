@@ -149,14 +149,14 @@ int trial_check(struct device_session *session, struct device_variant *variant, 
     return conclude(session, &verify, "right at first, but in a timed run ", status, answer, error);
 }
 
-/* The first reading opens NVML, which may take longer than the variant may. */
+/* The first reading waits until NVML is open, which may take longer than the variant may. */
 static void read_monitor(struct device_session *session, int64_t start)
 {
-    bool opens = !session->monitor.tried;
-    if (opens)
+    bool waits = session->monitor.opening;
+    if (waits)
         (void)tell(session, "preparing", NULL);
-    gpu_monitor_read(&session->monitor, session->device.gpu.uuid, start);
-    if (opens)
+    gpu_monitor_read(&session->monitor, start);
+    if (waits)
         (void)tell(session, "prepared", NULL);
 }
 

@@ -15,6 +15,7 @@
 enum {
     FINAL_SAMPLES = 3,  /* samples a round, whose mean is the round's */
     FINAL_DATA_SET = 1, /* other random numbers than in the screening */
+    LAST_RUNS = 4,      /* so that each kind of poison has its turn */
     PASSES = 8 /* of the verification on both, if workers are lost, and one for each finalist */
 };
 
@@ -29,6 +30,7 @@ struct finals {
     unsigned round;               /* the next one */
     struct verdict verdict;       /* of the last look */
     size_t leader;                /* by it; SIZE_MAX: there was none */
+    size_t endured;               /* the winner of the last verification; SIZE_MAX: none */
     bool anew;                    /* what was measured does not hold */
     size_t *indices;              /* of the finalists, into the study's results */
     struct contender *contenders; /* samples_ns[i]: the mean of round i */
@@ -419,20 +421,20 @@ static void give_up_data(struct finals *finals, size_t contender, const char *re
 }
 
 /*
- * Verifies a contender with two consecutive runs; the `last` time with four, so that each kind of poison
- * has its turn, after as many more as it was measured: each round used another copy of the code, and what
- * a variant leaves from run to run in variables of the source, or in a worker that was lost, has
- * not seen so many runs. `*again` says that it is to be asked for again.
+ * Verifies a contender with `runs` consecutive runs. One that `endures` first runs as often as it was
+ * measured: each round used another copy of the code, and what a variant leaves from run to run in
+ * variables of the source, or in a worker that was lost, has not seen so many runs. `*again` says that it
+ * is to be asked for again.
  */
-static int verify_one(struct finals *finals, size_t contender, bool last, bool *again,
+static int verify_one(struct finals *finals, size_t contender, int runs, bool endures, bool *again,
                       struct error *error)
 {
     struct device_client *client = finals->gpu->client;
-    size_t samples = last ? finals->sample_counts[contender] : 0;
+    size_t samples = endures ? finals->sample_counts[contender] : 0;
     const struct device_client_check check = {
         .unchecked_runs = (int)samples * finals->runs[contender],
         .run_s = samples > 0 ? statistics_median(finals->samples_ns[contender], samples) * 1e-9 : 0,
-        .runs = last ? 4 : 2,
+        .runs = runs,
         .data_set = finals->usual[contender] ? 0 : finals->data_set,
         .careful = finals->job->careful};
     struct device_client_answer answer;
@@ -455,18 +457,22 @@ static int verify_one(struct finals *finals, size_t contender, bool last, bool *
     return 0;
 }
 
-/* Those who are in; before the `last` time, those that are not proven. */
+/* Those who are in: before the rounds those that are not proven; the `last` time all, with as many runs as
+ * there are kinds of poison, and of these the winner endures: that may take as long as its samples did. */
 static int verify_all(struct finals *finals, bool last, struct error *error)
 {
     bool again = false;
     int status = 0;
     for (size_t i = 0; i < finals->count && status == 0; i += !again) {
+        const bool endures = last && i == finals->verdict.winner;
         again = false;
         if (!last && finals->proven[i])
             continue;
         status = load_all(finals, error);
         if (status == 0 && !finals->contenders[i].out)
-            status = verify_one(finals, i, last, &again, error);
+            status = verify_one(finals, i, last ? LAST_RUNS : 2, endures, &again, error);
+        if (endures)
+            finals->endured = i;
     }
     return status;
 }
@@ -565,6 +571,13 @@ static int store_finalists(struct finals *finals, bool over, struct error *error
     return status;
 }
 
+/* Whether it is decided who wins, and that the winner is right. */
+static bool is_over(const struct finals *finals)
+{
+    return finals->anew || count_in(finals) == 0 ||
+           (finals->verdict.decided && finals->verdict.winner == finals->endured);
+}
+
 /* The rounds, between two verifications. If one fails in the second (a rare race may show only after many
  * runs), it may be open again who wins. */
 static int run(struct finals *finals, struct error *error)
@@ -578,7 +591,7 @@ static int run(struct finals *finals, struct error *error)
         if (status == 0 && !finals->anew)
             status = verify_all(finals, true, error);
         finals->verdict = race_judge(finals->contenders, finals->count, &finals->rules);
-    } while (status == 0 && !finals->anew && !finals->verdict.decided && count_in(finals) > 0);
+    } while (status == 0 && !is_over(finals));
     return status;
 }
 
@@ -590,6 +603,7 @@ int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *err
                             .rules = allowance_rules(&tuning->allowance, tuning->rules, clock_ns()),
                             .gpu = team_lead(tuning->team),
                             .leader = SIZE_MAX,
+                            .endured = SIZE_MAX,
                             .random = 0x2545f4914f6cdd1du,
                             .random_checks = (uint64_t)clock_ns() | 1};
     study->has_winner = false;
