@@ -273,7 +273,8 @@ int trial_run(struct device_session *session, const json_t *request, struct answ
               struct error *error)
 {
     /* the poison of the run that is checked last is drawn: there are more kinds than checks */
-    struct device_variant variant = {.resets = (unsigned)(statistics_random(&session->random) >> 8)};
+    struct device_variant variant = {.resets =
+                                         (unsigned)(statistics_random(&session->random) >> 8)};
     const char *key = json_string_value(json_object_get(request, "cubin"));
     if (!session->open || key == NULL)
         return error_set(error, ERROR_WORKER, "'trial' needs an open problem and a 'cubin'");

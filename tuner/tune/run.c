@@ -352,10 +352,11 @@ static void say_refuted(const struct run *run)
         for (size_t j = 0; j < run->jobs[i].study.result_count; j++)
             refuted += result_is_refuted(&run->jobs[i].study.results[j]);
     if (refuted > 0 && !run->options.quiet)
-        notify(run,
-               "%zu variant%s not measured again: wrong or crashed before, with the same code, data "
-               "and driver; another folder for --results would forget that",
-               refuted, refuted == 1 ? " is" : "s are");
+        notify(
+            run,
+            "%zu variant%s not measured again: wrong or crashed before, with the same code, data "
+            "and driver; another folder for --results would forget that",
+            refuted, refuted == 1 ? " is" : "s are");
 }
 
 /* All jobs first, and their compile jobs, so that the compiler works ahead of the GPUs. */
