@@ -134,18 +134,6 @@ static void a_lock_that_was_removed_is_made_again(void **state)
     device_lock_release(&second);
 }
 
-static void by_default_locks_are_where_every_user_may_write(void **state)
-{
-    (void)state;
-    struct stat information;
-    (void)unsetenv("AUTOTUNE_LOCK_FOLDER");
-    char *folder = device_lock_folder();
-    assert_int_equal(stat(folder, &information), 0);
-    assert_true((information.st_mode & S_IWOTH) != 0);
-    assert_true((information.st_mode & S_ISVTX) != 0);
-    free(folder);
-}
-
 #define LOCK_TEST(function) cmocka_unit_test_setup_teardown(function, enter, leave)
 
 int main(void)
@@ -156,7 +144,6 @@ int main(void)
         LOCK_TEST(every_user_may_lock),
         LOCK_TEST(what_lies_in_its_place_is_not_touched),
         LOCK_TEST(a_lock_that_was_removed_is_made_again),
-        LOCK_TEST(by_default_locks_are_where_every_user_may_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

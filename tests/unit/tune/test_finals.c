@@ -73,17 +73,6 @@ static void equals_are_a_tie(void **state)
     fixture_end(&fixture);
 }
 
-static void the_undecided_have_all_rounds(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    fixture_check(&fixture, hold(&fixture, "", CLOSE_AND_SLOW, 10));
-    assert_int_equal(samples_of(&fixture, 20), MOST_SAMPLES);
-    assert_int_equal(samples_of(&fixture, 20.0002), MOST_SAMPLES);
-    assert_int_equal(samples_of(&fixture, 25), 4 * ROUND_SAMPLES);
-    fixture_end(&fixture);
-}
-
 /* --- a worker is lost, and the variants are right --- */
 
 /* At this point the worker is killed from outside: the finals are as without that. */
@@ -107,14 +96,7 @@ static void a_kill_from_outside_changes_nothing(void **state)
     assert_unharmed("load 3 signal 9\n");
     assert_unharmed("measure 1 signal 9\n");
     assert_unharmed("measure:us=25 3 signal 9\n");
-}
-
-/* When one was ruled out already, only the others are loaded again. */
-static void a_kill_after_one_was_ruled_out_changes_nothing(void **state)
-{
-    (void)state;
-    assert_unharmed("measure:us=20 9 signal 9\n");
-    assert_unharmed("verify 1 signal 9\n");
+    assert_unharmed("measure:us=20 9 signal 9\n"); /* when one was ruled out already */
     assert_unharmed("verify 2 signal 9\n");
 }
 
@@ -170,23 +152,6 @@ static void a_finalist_that_costs_the_worker_is_out(void **state)
     }
     assert_second_wins("measure:us=20 2 hang\n", OUTCOME_TIMEOUT, "did not end within 0.5 s");
     assert_second_wins("verify:us=20 1 hang\n", OUTCOME_TIMEOUT, "did not end within 0.5 s");
-}
-
-static void a_liar_does_not_win(void **state)
-{
-    (void)state;
-    const char *reason = "sent an invalid reply: 'samples_ns'";
-    assert_second_wins("measure:us=20 5 merge {\"samples_ns\":[]}\n", OUTCOME_FAULT, reason);
-    assert_second_wins("measure:us=20 5 merge {\"samples_ns\":[1,1]}\n", OUTCOME_FAULT, reason);
-    assert_second_wins("measure:us=20 * merge {\"samples_ns\":[-1,-1,-1]}\n", OUTCOME_FAULT,
-                       reason);
-    assert_second_wins("measure:us=20 * merge {\"samples_ns\":[null,null,null]}\n", OUTCOME_FAULT,
-                       reason);
-    assert_second_wins("load:us=20 * without stats\n", OUTCOME_FAULT,
-                       "sent an invalid reply: 'registers'");
-    assert_second_wins("verify:us=20 * say {\"event\":\"measured\"}\n", OUTCOME_FAULT,
-                       "sent an invalid reply: 'event'");
-    assert_second_wins("measure:us=20 3 say hello\n", OUTCOME_FAULT, "sent an invalid message");
 }
 
 /* The leader fails at the end, after others were judged by its times: the rest of them race anew. */
@@ -275,20 +240,6 @@ static void finals_are_held_again_among_those_left(void **state)
     fixture_end(&fixture);
 }
 
-static void an_error_ends_it(void **state)
-{
-    (void)state;
-    static const char *const requests[] = {"load", "measure", "verify"};
-    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
-        struct tuning_fixture fixture;
-        char *script = alloc_format("%s 2 error -4\n", requests[i]);
-        assert_int_equal(hold(&fixture, script, CLOSE_AND_SLOW, 10), ERROR_DEVICE);
-        assert_string_equal(fixture.error.message, "scripted");
-        fixture_end(&fixture);
-        free(script);
-    }
-}
-
 /* --- batches --- */
 
 static void assert_all_single(struct tuning_fixture *fixture)
@@ -301,17 +252,6 @@ static void assert_all_single(struct tuning_fixture *fixture)
         assert_in_range(result->sample_count, 4 * ROUND_SAMPLES, MOST_SAMPLES);
         fixture_assert_measured(fixture, fixture_us(result));
     }
-}
-
-static void short_variants_are_measured_in_batches(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    fixture_check(&fixture, hold(&fixture, "", CLOSE_AND_SLOW_BATCHES, 10));
-    assert_int_equal(fixture_result(&fixture, 6)->runs, SCRIPTED_RUNS);
-    assert_int_equal(fixture_result(&fixture, 6.0001)->runs, SCRIPTED_RUNS);
-    assert_int_equal(samples_of(&fixture, 7), 4 * ROUND_SAMPLES);
-    fixture_end(&fixture);
 }
 
 static void if_one_cannot_be_batched_all_begin_anew(void **state)
@@ -342,41 +282,23 @@ static void who_begins_anew_is_loaded(void **state)
     fixture_end(&fixture);
 }
 
-/* A batch that nobody asked for must not begin the finals anew for ever. */
-static void a_batch_instead_of_single_runs_is_a_fault(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    fixture_check(&fixture,
-                  hold(&fixture, "measure:us=20 * put sampled 0 32\n", CLOSE_AND_SLOW, 10));
-    fixture_assert_outcome(&fixture, 20, OUTCOME_FAULT, "sent an invalid reply: 'runs'");
-    fixture_assert_winner(&fixture, 20.0002);
-    fixture_end(&fixture);
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(the_fastest_wins),
         SCRATCH_TEST(equals_are_a_tie),
-        SCRATCH_TEST(the_undecided_have_all_rounds),
         SCRATCH_TEST(a_kill_from_outside_changes_nothing),
-        SCRATCH_TEST(a_kill_after_one_was_ruled_out_changes_nothing),
         SCRATCH_TEST(throttled_samples_are_taken_again_in_their_round),
         SCRATCH_TEST(a_finalist_that_fails_is_out),
         SCRATCH_TEST(a_finalist_that_costs_the_worker_is_out),
-        SCRATCH_TEST(a_liar_does_not_win),
         SCRATCH_TEST(the_race_goes_on_when_the_leader_fails),
         SCRATCH_TEST(the_winner_stays_when_a_rival_fails_at_the_end),
         SCRATCH_TEST(damage_is_blamed_on_its_culprit),
         SCRATCH_TEST(the_last_one_left_wins),
         SCRATCH_TEST(if_everyone_fails_nobody_wins),
         SCRATCH_TEST(finals_are_held_again_among_those_left),
-        SCRATCH_TEST(an_error_ends_it),
-        SCRATCH_TEST(short_variants_are_measured_in_batches),
         SCRATCH_TEST(if_one_cannot_be_batched_all_begin_anew),
         SCRATCH_TEST(who_begins_anew_is_loaded),
-        SCRATCH_TEST(a_batch_instead_of_single_runs_is_a_fault),
     };
     if (argc > 1)
         return scripted_worker_main(argv);

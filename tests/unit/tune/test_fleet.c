@@ -135,18 +135,6 @@ static void a_gpu_that_opens_a_problem_later_joins(void **state)
     fixture_end(&fixture);
 }
 
-static void a_problem_is_opened_on_all_gpus_at_the_same_time(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    start(&fixture, 3,
-          "open@0 1 after 1 open@1\nopen@1 1 after 1 open@2\nopen@2 1 after 1 open@0\n",
-          "us = 20..27");
-    fixture_open(&fixture);
-    screen(&fixture);
-    fixture_end(&fixture);
-}
-
 static void a_problem_that_fits_on_one_gpu_is_done_there(void **state)
 {
     (void)state;
@@ -229,17 +217,6 @@ static void if_all_are_disturbed_one_goes_on(void **state)
     fixture_end(&fixture);
 }
 
-static void a_single_variant_is_done_once(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    start(&fixture, 2, "", "us = 20");
-    screen(&fixture);
-    fixture_assert_measured(&fixture, 20);
-    assert_int_equal(scripted_worker_count("trial"), 2); /* once more to compare the GPUs */
-    fixture_end(&fixture);
-}
-
 static struct gpu gpu_of(const char *arch, const char *name)
 {
     struct gpu gpu;
@@ -296,21 +273,6 @@ static void so_many_gpus_have_to_be_listed(void **state)
     assert_int_equal(system("rm -f requests"), 0);
 }
 
-/* Built with the address sanitizer, they are waited for, one after the other. */
-static void workers_end_while_the_run_goes_on(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    start(&fixture, 1, "", "us = 20");
-#if !defined __SANITIZE_ADDRESS__
-    siginfo_t ended;
-    fleet_end_begin(&fixture.fleet);
-    assert_int_equal(waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT), 0);
-    assert_int_equal(ended.si_status, SIGKILL);
-#endif
-    fixture_end(&fixture);
-}
-
 static void ignore(void *user, const struct error *notice)
 {
     (void)user;
@@ -342,14 +304,11 @@ int main(int argc, char **argv)
         SCRATCH_TEST(if_all_gpus_fail_so_does_the_run),
         SCRATCH_TEST(nobody_waits_for_a_gpu_that_hangs_while_it_opens_a_problem),
         SCRATCH_TEST(a_gpu_that_opens_a_problem_later_joins),
-        SCRATCH_TEST(a_problem_is_opened_on_all_gpus_at_the_same_time),
         SCRATCH_TEST(a_problem_that_fits_on_one_gpu_is_done_there),
         SCRATCH_TEST(a_gpu_that_pauses_comes_back_when_the_others_fail),
         SCRATCH_TEST(no_gpu_is_blamed_for_what_a_compile_worker_does),
         SCRATCH_TEST(what_a_throttled_gpu_measures_is_measured_by_another),
         SCRATCH_TEST(if_all_are_disturbed_one_goes_on),
-        SCRATCH_TEST(a_single_variant_is_done_once),
-        SCRATCH_TEST(workers_end_while_the_run_goes_on),
         SCRATCH_TEST(so_many_gpus_have_to_be_listed),
         SCRATCH_TEST(a_run_never_waits_for_its_own_lock),
         cmocka_unit_test(gpus_are_alike_if_all_but_their_clocks_agree),

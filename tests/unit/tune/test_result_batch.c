@@ -83,21 +83,6 @@ static int stored(void)
     return count;
 }
 
-static void test_a_result_after_a_pause_is_stored_at_once(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    start(&fixture);
-    assert_int_equal(add(&fixture, 0), 0);
-    assert_int_equal(stored(), 1);
-    assert_true(fixture.batch.due_ns <= clock_ns() + RESULT_BATCH_NS);
-    fixture.batch.due_ns = clock_ns();
-    assert_int_equal(add(&fixture, 1), 0);
-    assert_int_equal(stored(), 2);
-    assert_int_equal(result_batch_end(&fixture.batch, 0, &fixture.error), 0);
-    finish(&fixture);
-}
-
 static void test_results_that_wait_are_stored_while_others_are_awaited(void **state)
 {
     (void)state;
@@ -126,19 +111,6 @@ static void test_whatever_ends_a_screening_its_results_are_stored(void **state)
     finish(&fixture);
 }
 
-static void test_what_a_search_learns_from_is_stored_at_once(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    start(&fixture);
-    fixture.job.proposer = (struct proposer *)&fixture; /* only whether there is one matters */
-    fixture.batch.due_ns = clock_ns() + LONG_NS;
-    assert_int_equal(add(&fixture, 0), 0);
-    assert_int_equal(stored(), 1);
-    assert_int_equal(result_batch_end(&fixture.batch, 0, &fixture.error), 0);
-    finish(&fixture);
-}
-
 static void test_a_record_that_fails_later_ends_the_wait(void **state)
 {
     (void)state;
@@ -160,10 +132,8 @@ static void test_a_record_that_fails_later_ends_the_wait(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(test_a_result_after_a_pause_is_stored_at_once),
         SCRATCH_TEST(test_results_that_wait_are_stored_while_others_are_awaited),
         SCRATCH_TEST(test_whatever_ends_a_screening_its_results_are_stored),
-        SCRATCH_TEST(test_what_a_search_learns_from_is_stored_at_once),
         SCRATCH_TEST(test_a_record_that_fails_later_ends_the_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

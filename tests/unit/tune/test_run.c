@@ -136,58 +136,6 @@ static void clear_folder(void)
 
 /* --- a run --- */
 
-/* The driver answers when two compile workers are ready. */
-static void with_nothing_compiled_all_compile_workers_start_at_once(void **state)
-{
-    (void)state;
-    struct observed observed;
-    struct end end = run("device 1 after 2 compiler\n", "us = 20, 30", &observed);
-    check_end(&end, &observed);
-    assert_true(winner_us(&end) == 20);
-    assert_int_equal(scripted_worker_count("device"), 1);
-    release(&end);
-}
-
-/* Each of these ends a worker once, from outside: nothing of it is left in the results. */
-static void a_kill_at_any_request_changes_nothing(void **state)
-{
-    (void)state;
-    static const char *const requests[] = {"compiler", "compile", "device", "open",  "trial",
-                                           "load",     "measure", "verify", "unload"};
-    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
-        struct observed observed;
-        char *script = alloc_format("%s 1 signal 9\n", requests[i]);
-        struct end end = run(script, "us = 20, 24, 25", &observed);
-        check_end(&end, &observed);
-        assert_true(winner_us(&end) == 20);
-        assert_int_equal(study_count(&end.study, OUTCOME_MEASURED), 3);
-        release(&end);
-        clear_folder();
-        free(script);
-    }
-}
-
-/* And each of these is a worker's own end: it costs one variant at most. */
-static void a_death_at_any_request_costs_one_variant(void **state)
-{
-    (void)state;
-    static const char *const requests[] = {
-        "compiler 1", "compile:us=20.01 1", "device 1", "open 1",  "trial 1",
-        "load 1",     "measure 1",          "verify 1", "unload 1"};
-    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
-        struct observed observed;
-        char *script = alloc_format("%s die 3\n", requests[i]);
-        struct end end = run(script, "us = 20, 20.01, 20.02", &observed);
-        check_end(&end, &observed);
-        assert_in_range(study_count(&end.study, OUTCOME_MEASURED), 2, 3);
-        assert_true(end.study.has_winner);
-        assert_int_equal(count_tuned_entries(), 1);
-        release(&end);
-        clear_folder();
-        free(script);
-    }
-}
-
 /* Runs the sweep again with these limits; returns how many variants were measured in all. */
 static size_t measured_again(double compile_timeout_s, double launch_timeout_s)
 {
@@ -240,44 +188,7 @@ static void what_was_killed_from_outside_is_tried_again_by_the_next_run(void **s
     assert_int_equal(measured_again(5, 5), 4);
 }
 
-static void the_tuned_ini_gains_each_study_as_it_is_done(void **state)
-{
-    (void)state;
-    struct observed observed;
-    struct end end = run("", "n = 1, 2, 3\nus = 20, 30", &observed);
-    check_end(&end, &observed);
-    assert_int_equal(observed.studies, 3);
-    for (size_t i = 0; i < 3; i++)
-        assert_int_equal(observed.tuned_entries[i], i + 1);
-    release(&end);
-}
-
 /* --- a second run --- */
-
-static void a_failed_run_is_taken_up_where_it_ended(void **state)
-{
-    (void)state;
-    struct observed observed;
-    struct end end = run("trial 3 error -4\n", "us = 20, 21, 22, 23", &observed);
-    assert_int_equal(end.status, ERROR_DEVICE);
-    assert_string_equal(observed.error.message, "scripted");
-    assert_int_equal(observed.studies, 0);
-    assert_int_equal(count_tuned_entries(), 1);
-    assert_true(has_incomplete_entry());
-    assert_non_null(strstr(observed.notices, "the best so far of 1 problem, marked as incomplete"));
-    release(&end);
-    end = run("", "us = 20, 21, 22, 23", &observed);
-    assert_false(has_incomplete_entry());
-    check_end(&end, &observed);
-    assert_true(winner_us(&end) == 20);
-    for (int us = 20; us <= 23; us++) {
-        char trial[32];
-        (void)snprintf(trial, sizeof trial, "trial:us=%d", us);
-        assert_in_range(scripted_worker_count(trial), 1, 2); /* the fourth was queued as well */
-    }
-    assert_in_range(scripted_worker_count("trial"), 5, 6);
-    release(&end);
-}
 
 /* --- what a run refuses, and what ends it --- */
 
@@ -290,21 +201,6 @@ static void memory_that_is_gone_later_refuses_the_problem(void **state)
     assert_int_equal(end.status, 0);
     assert_int_equal(end.winners, ERROR_MEMORY);
     assert_int_equal(observed.studies, 1);
-    release(&end);
-}
-
-static void a_report_that_fails_ends_the_run(void **state)
-{
-    (void)state;
-    struct observed observed = {.fail_at = 1};
-    scripted_worker_script("");
-    fixture_files("n = 1, 2\nus = 20, 30", 0.5);
-    struct end end = run_with((struct run_options){.quiet = true}, &observed);
-    assert_int_equal(end.status, ERROR_RECORD);
-    assert_string_equal(observed.error.message, "no report");
-    assert_int_equal(observed.studies, 1);
-    assert_int_equal(scripted_worker_count("open"), 1); /* the second problem was not begun */
-    assert_int_equal(count_tuned_entries(), 1);
     release(&end);
 }
 
@@ -334,25 +230,6 @@ static void workers_that_never_start_end_the_run(void **state)
                 "the tuner's own kernels cannot be compiled: error: no");
 }
 
-static void a_compiler_that_is_killed_from_outside_is_not_the_sources_fault(void **state)
-{
-    (void)state;
-    assert_ends(
-        "compile * signal 9\n", ERROR_WORKER,
-        "the tuner's own kernels could not be compiled: the compiler was killed by signal 9");
-}
-
-static void results_that_cannot_be_kept_end_the_run(void **state)
-{
-    (void)state;
-    struct observed observed;
-    assert_int_equal(scratch_write("results", "in the way"), 0);
-    struct end end = run("", "us = 20, 30", &observed);
-    assert_int_equal(end.status, ERROR_RECORD);
-    assert_int_equal(scripted_worker_count("trial"), 0);
-    release(&end);
-}
-
 /* --- budgets --- */
 
 /* From the sixth on, the compiler does not end before its deadline. */
@@ -369,35 +246,6 @@ static void compilations_under_way_are_given_up_at_the_end_of_the_budget(void **
     assert_int_equal(study_count(&end.study, OUTCOME_MEASURED), 4);
     assert_int_equal(observed.tuned_entries[0], 1);
     assert_false(has_incomplete_entry());
-    release(&end);
-}
-
-/* A kernel that takes up to its deadline does not keep the next from being tried. */
-static void failures_cost_what_they_cost(void **state)
-{
-    (void)state;
-    struct observed observed;
-    double took_s;
-    struct end end = run_within(5, "trial 2 hang\ntrial 4 die 3\ncompile:us=23 1 die 3\n",
-                                "us = 20..32", &observed, &took_s);
-    check_end(&end, &observed);
-    assert_int_equal(end.study.result_count, 13);
-    assert_int_equal(study_count(&end.study, OUTCOME_MEASURED), 10);
-    release(&end);
-}
-
-/* The finals' first answer waits for the second section's only variant to be compiled. */
-static void the_next_problem_is_compiled_during_the_finals(void **state)
-{
-    (void)state;
-    struct observed observed = {0};
-    scripted_worker_script("measure 1 after 1 compile:us=50\n");
-    fixture_files("us = 20..28\n[next]\ntemplate = scripted\nus = 50", 2);
-    struct end end =
-        run_with((struct run_options){.quiet = true, .limits.evaluations = 8}, &observed);
-    check_end(&end, &observed);
-    assert_int_equal(observed.studies, 2);
-    assert_int_equal(study_count(&end.study, OUTCOME_MEASURED), 8);
     release(&end);
 }
 
@@ -428,22 +276,12 @@ static void what_one_problem_taught_begins_the_next(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(with_nothing_compiled_all_compile_workers_start_at_once),
-        SCRATCH_TEST(a_kill_at_any_request_changes_nothing),
-        SCRATCH_TEST(a_death_at_any_request_costs_one_variant),
         SCRATCH_TEST(a_higher_limit_tries_again_what_timed_out),
         SCRATCH_TEST(a_higher_limit_compiles_again_what_took_too_long),
         SCRATCH_TEST(what_was_killed_from_outside_is_tried_again_by_the_next_run),
-        SCRATCH_TEST(a_compiler_that_is_killed_from_outside_is_not_the_sources_fault),
-        SCRATCH_TEST(the_tuned_ini_gains_each_study_as_it_is_done),
-        SCRATCH_TEST(a_failed_run_is_taken_up_where_it_ended),
         SCRATCH_TEST(memory_that_is_gone_later_refuses_the_problem),
-        SCRATCH_TEST(a_report_that_fails_ends_the_run),
         SCRATCH_TEST(workers_that_never_start_end_the_run),
-        SCRATCH_TEST(results_that_cannot_be_kept_end_the_run),
         SCRATCH_TEST(compilations_under_way_are_given_up_at_the_end_of_the_budget),
-        SCRATCH_TEST(failures_cost_what_they_cost),
-        SCRATCH_TEST(the_next_problem_is_compiled_during_the_finals),
         SCRATCH_TEST(what_one_problem_taught_begins_the_next),
     };
     if (argc > 1)

@@ -14,56 +14,6 @@ static void screen(struct tuning_fixture *fixture)
         assert_true(fixture->job.known[i]);
 }
 
-static void lies_are_faults_and_leave_no_samples(void **state)
-{
-    (void)state;
-    static const char *const lies[] = {"[]", "[1]", "[0,0,0]", "[-1,-1,-1]", "[null,null,null]"};
-    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
-        struct tuning_fixture fixture;
-        char *script = alloc_format("trial:us=20 * merge {\"samples_ns\":%s}\n", lies[i]);
-        fixture_start(&fixture, script, "us = 20, 30", 10);
-        screen(&fixture);
-        fixture_assert_outcome(&fixture, 20, OUTCOME_FAULT, "sent an invalid reply: 'samples_ns'");
-        assert_int_equal(fixture_result(&fixture, 20)->sample_count, 0);
-        fixture_assert_measured(&fixture, 30);
-        fixture_end(&fixture);
-        free(script);
-    }
-}
-
-static void what_was_stopped_or_throttled_is_tried_again(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    fixture_start(&fixture,
-                  "trial:us=20 1 signal 9\n"
-                  "trial:us=21 1 merge {\"throttled\":true}\n"
-                  "trial:us=22 1-2 signal 9\n",
-                  "us = 20, 21, 22, 23", 10);
-    screen(&fixture);
-    for (int us = 20; us <= 23; us++) {
-        fixture_assert_measured(&fixture, us);
-        assert_int_equal(fixture_result(&fixture, us)->sample_count, 3);
-    }
-    assert_int_equal(scripted_worker_count("trial:us=21"), 2);
-    fixture_end(&fixture);
-}
-
-static void compilers_that_are_late_or_die_hold_nothing_up(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    fixture_start(&fixture,
-                  "compiler 2 die 3\n"
-                  "compile:us=21 * late 200\n"
-                  "compile:us=22 1 signal 9\n",
-                  "us = 20, 21, 22, 23", 10);
-    screen(&fixture);
-    for (int us = 20; us <= 23; us++)
-        fixture_assert_measured(&fixture, us);
-    fixture_end(&fixture);
-}
-
 /* A first sample twice as long as the best is enough. */
 static void the_hopeless_get_one_sample(void **state)
 {
@@ -75,45 +25,6 @@ static void the_hopeless_get_one_sample(void **state)
     assert_int_equal(fixture_result(&fixture, 20)->sample_count, 3);
     assert_int_equal(fixture_result(&fixture, 50)->sample_count, 1);
     fixture_end(&fixture);
-}
-
-/* How many of six slow variants were measured by their verified run, which has no noise here. They are
- * compiled while the fast one and the next are tried, so that they wait for one another. */
-static int count_hopeless_runs(const char *rest, int first_us, int step_us)
-{
-    struct tuning_fixture fixture;
-    int runs = 0;
-    char *script = alloc_format("trial 1 after 7 compile\ntrial 2 late 300\n");
-    for (int us = first_us; us < first_us + 6 * step_us; us += step_us) {
-        char *longer = alloc_format("%scompile:us=%d * after 1 trial\n", script, us);
-        free(script);
-        script = longer;
-    }
-    fixture_workers = 7; /* one for each, so that the fast one is not behind the others */
-    fixture_start(&fixture, script, rest, 10);
-    fixture_workers = 2;
-    free(script);
-    screen(&fixture);
-    for (int us = first_us; us < first_us + 6 * step_us; us += step_us) {
-        const struct result *result = fixture_result(&fixture, us);
-        runs += result->sample_count == 1 && result->samples_ns[0] == 1e3 * us;
-    }
-    fixture_end(&fixture);
-    return runs;
-}
-
-/* Of cold caches and long kernels, the verified run says who is hopeless. */
-static void the_verified_run_is_the_only_sample_of_the_hopeless(void **state)
-{
-    (void)state;
-    const char *slow = "us = 200, 600, 610, 620, 630, 640, 650";
-    assert_in_range(count_hopeless_runs(slow, 600, 10), 1, 6);
-    assert_int_equal(count_hopeless_runs("cache = warm\n"
-                                         "us = 200, 600, 610, 620, 630, 640, 650",
-                                         600, 10),
-                     0);
-    assert_int_equal(count_hopeless_runs("us = 200, 440, 450, 460, 470, 480, 490", 440, 10), 0);
-    assert_int_equal(count_hopeless_runs("us = 20, 60, 61, 62, 63, 64, 65", 60, 1), 0);
 }
 
 /* Below 10 us in batches, and so is what could be compared with these. */
@@ -211,38 +122,15 @@ static void a_twin_that_is_tried_again_is_not_its_own_duplicate(void **state)
     free(script);
 }
 
-static void an_error_ends_it(void **state)
-{
-    (void)state;
-    static const char *const scripts[] = {"trial 2 error -3\n", "compile:us=22 * error -6\n",
-                                          "trial 2 die 3\nopen 2 error -3\n"};
-    const enum error_code codes[] = {ERROR_CONFIG, ERROR_RECORD, ERROR_CONFIG};
-    for (size_t i = 0; i < 3; i++) {
-        struct tuning_fixture fixture;
-        fixture_start(&fixture, scripts[i], "us = 20, 21, 22, 23", 10);
-        int status = fixture_try_open(&fixture); /* the compiler may answer before the GPU */
-        if (status == 0)
-            status = screening_hold(&fixture.tuning, &fixture.job, &fixture.error);
-        assert_int_equal(status, codes[i]);
-        assert_string_equal(fixture.error.message, "scripted");
-        fixture_end(&fixture);
-    }
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(lies_are_faults_and_leave_no_samples),
-        SCRATCH_TEST(what_was_stopped_or_throttled_is_tried_again),
-        SCRATCH_TEST(compilers_that_are_late_or_die_hold_nothing_up),
         SCRATCH_TEST(the_hopeless_get_one_sample),
-        SCRATCH_TEST(the_verified_run_is_the_only_sample_of_the_hopeless),
         SCRATCH_TEST(what_can_be_compared_is_batched_alike),
         SCRATCH_TEST(a_variant_may_fail_when_it_is_tried_again),
         SCRATCH_TEST(a_closer_look_if_too_many_could_win),
         SCRATCH_TEST(a_gpu_that_has_opened_the_problem_is_not_too_late),
         SCRATCH_TEST(a_twin_that_is_tried_again_is_not_its_own_duplicate),
-        SCRATCH_TEST(an_error_ends_it),
     };
     if (argc > 1)
         return scripted_worker_main(argv);
