@@ -298,6 +298,21 @@ wrong_if() {
     has results/tuned.ini "num_load = 4"
 }
 
+@test "a nominee that repeats what it computed from other data is not shipped, though tuning gave it up before it showed" {
+    stand_in l2_bytes=1048576 noise=0.002 base_ns=40000 time.repeat_module=42500 time.repeat_module_done=10 time.repeat_count=10
+    sweep <<INI
+[repeat]
+cover = n = 2^12..2^12
+block_size = 256
+mode = good, module
+INI
+    autotune cover --config sweep.ini --quiet
+    exits 0
+    has out "not shipped" "  block_size=256 mode=module" "with other random numbers, out[0] is"
+    has results/tuned.ini "configuration.1.mode = good"
+    lacks results/tuned.ini "mode = module"
+}
+
 @test "nor is one that was wrong when a size of the range was tuned alone, by whatever sweep" {
     range 2^13..2^14
     wrong_if "num_load == 1 and n == 9001"

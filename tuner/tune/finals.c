@@ -399,7 +399,7 @@ static int unload(struct finals *finals, struct error *error)
 
 static bool has_both(const struct finals *finals)
 {
-    return !finals->tuning->one_data_set && template_draws_data(&finals->job->kernel->template);
+    return template_draws_data(&finals->job->kernel->template);
 }
 
 /* Data that cannot be made from other random numbers are not the contender's fault. For the others they

@@ -365,7 +365,6 @@ int run_group_tune(void *owner, struct error *error)
                             .progress = &run->progress,
                             .timings = &run->timings,
                             .launch_timeout_s = run->sweep->launch_timeout_s,
-                            .one_data_set = run->options.part && run->options.exhaustive > 0,
                             .before_finals = prepare_next,
                             .notice = pass_notice,
                             .user = group};

@@ -28,8 +28,6 @@ struct tuning {
     struct timings *timings;
     struct race_rules rules;
     double launch_timeout_s;
-    bool
-        one_data_set; /* finalists need not be verified on other random numbers: they were before */
     struct allowance allowance; /* of the job at hand */
     /* Called before a job's finals, in which the job needs no compiler; NULL: not called */
     int (*before_finals)(void *user, const struct tuning_job *job, struct error *error);
