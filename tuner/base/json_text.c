@@ -1,7 +1,10 @@
 #include "base/json_text.h"
 
 #include "base/alloc.h"
+#include "base/open_regular.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 json_t *json_text(const char *text)
@@ -48,4 +51,23 @@ static void *allocate(size_t bytes)
 void json_text_set_alloc(void)
 {
     json_set_alloc_funcs(allocate, free);
+}
+
+int json_read_file(const char *path, json_t **json, struct error *error)
+{
+    json_error_t reason;
+    *json = NULL;
+    FILE *stream = open_regular(path);
+    if (stream == NULL)
+        return error_set_errno(error, ERROR_CONFIG, "cannot open '%s'", path);
+    *json = json_loadf(stream, JSON_REJECT_DUPLICATES, &reason);
+    bool failed = ferror(stream) != 0;
+    int number = errno;
+    (void)fclose(stream); /* cannot lose data: the file was only read */
+    errno = number;
+    if (*json != NULL)
+        return 0;
+    return failed
+               ? error_set_errno(error, ERROR_CONFIG, "cannot read '%s'", path)
+               : error_set_at(error, ERROR_CONFIG, path, reason.line, "not JSON: %s", reason.text);
 }

@@ -1,8 +1,8 @@
 #include "command/command.h"
 
 #include "base/alloc.h"
+#include "base/json_text.h"
 #include "base/write_file.h"
-#include "exchange/json_file.h"
 #include "exchange/t1.h"
 #include "exchange/t4_study.h"
 #include "record/gpu.h"
@@ -119,7 +119,7 @@ static int import_t4(const char *path, const struct t4_origin *origin, const cha
 static int find_format(const char *path, bool *is_t4, struct error *error)
 {
     json_t *json;
-    int status = json_file_read(path, &json, error);
+    int status = json_read_file(path, &json, error);
     *is_t4 = json_is_array(json_object_get(json, "results"));
     json_decref(json);
     return status;

@@ -13,8 +13,11 @@
 /* Of lists up to this length, the factors of all pairs are kept. */
 enum { TABLE_VALUES = 64 };
 
-/* The last one is the noise's. */
-static const struct covariance_prior priors[COVARIANCE_LEARNT + 1] = {
+/* What is likely before anything is measured: normal distributions. The last one is the noise's. */
+static const struct prior {
+    double mean;
+    double deviation;
+} priors[COVARIANCE_LEARNT + 1] = {
     [COVARIANCE_RELEVANCE] = {0, 2},                /* w = 0.5 */
     [COVARIANCE_LENGTH] = {0.6931471805599453, 1},  /* l = 2, twice the whole range of values */
     [COVARIANCE_TWOS] = {0, 1},                     /* t = 1 */
@@ -143,7 +146,8 @@ static void update_tables(struct covariance_parameter *parameter, bool slopes)
         }
 }
 
-void covariance_update(struct covariance *covariance, bool slopes)
+/* To be called after each change of what was learnt; with `slopes`, also for find_slopes(). */
+static void update(struct covariance *covariance, bool slopes)
 {
     for (size_t i = 0; i < covariance->count; i++)
         if (covariance->parameters[i].factors != NULL)
@@ -164,8 +168,9 @@ double covariance_of(const struct covariance *covariance, const uint32_t *a, con
     return product;
 }
 
-void covariance_slopes(const struct covariance *covariance, size_t index, const uint32_t *a,
-                       const uint32_t *b, double slopes[COVARIANCE_LEARNT])
+/* The derivatives of the covariance's logarithm with respect to what was learnt about parameter `index`. */
+static void find_slopes(const struct covariance *covariance, size_t index, const uint32_t *a,
+                        const uint32_t *b, double slopes[COVARIANCE_LEARNT])
 {
     const struct covariance_parameter *parameter = &covariance->parameters[index];
     size_t left = a[parameter->index];
@@ -192,12 +197,13 @@ double covariance_distance(const struct covariance *covariance, const uint32_t *
 
 /* --- what is learnt --- */
 
-size_t covariance_learnt_count(const struct covariance *covariance)
+/* Everything learnt, one by one. */
+static size_t learnt_count(const struct covariance *covariance)
 {
     return covariance->count * COVARIANCE_LEARNT + 1;
 }
 
-double *covariance_learnt(struct covariance *covariance, size_t index)
+static double *learnt_at(struct covariance *covariance, size_t index)
 {
     size_t parameter = index / COVARIANCE_LEARNT;
     return parameter < covariance->count
@@ -205,7 +211,7 @@ double *covariance_learnt(struct covariance *covariance, size_t index)
                : &covariance->noise;
 }
 
-struct covariance_prior covariance_prior(const struct covariance *covariance, size_t index)
+static struct prior prior_of(const struct covariance *covariance, size_t index)
 {
     return priors[index / COVARIANCE_LEARNT < covariance->count ? index % COVARIANCE_LEARNT
                                                                 : COVARIANCE_LEARNT];
@@ -239,9 +245,9 @@ static void covariance_init(struct covariance *covariance, const struct search_s
         if (search_space_parameter(space, i)->values->count > 1)
             init_parameter(ARRAY_APPEND(covariance->parameters, covariance->count), i,
                            search_space_parameter(space, i));
-    for (size_t i = 0; i < covariance_learnt_count(covariance); i++)
-        *covariance_learnt(covariance, i) = covariance_prior(covariance, i).mean;
-    covariance_update(covariance, false);
+    for (size_t i = 0; i < learnt_count(covariance); i++)
+        *learnt_at(covariance, i) = prior_of(covariance, i).mean;
+    update(covariance, false);
 }
 
 static void covariance_release(struct covariance *covariance)
@@ -282,7 +288,7 @@ void gaussian_process_release(struct gaussian_process *process)
 void gaussian_process_clear(struct gaussian_process *process)
 {
     process->count = 0;
-    covariance_update(&process->covariance, false);
+    update(&process->covariance, false);
 }
 
 static const uint32_t *point_of(const struct gaussian_process *process, size_t index)
@@ -351,20 +357,15 @@ static void find_variance(struct gaussian_process *process, const double *target
     process->variance = square / (double)(known + 1);
 }
 
-void gaussian_process_tell(struct gaussian_process *process, const double *targets)
-{
-    solve_forward(process, targets, targets, process->weights);
-    find_variance(process, targets);
-}
-
-double gaussian_process_tell_drift(struct gaussian_process *process, const double *targets,
-                                   const double *drift)
+double gaussian_process_tell(struct gaussian_process *process, const double *targets,
+                             const double *drift)
 {
     double products = 0;
     double squares = 1; /* a slope of 0 is likely, too */
     double *weights = alloc_zeroed(process->count, sizeof *weights);
-    solve_forward(process, targets, drift, weights);
     solve_forward(process, targets, targets, process->weights);
+    if (drift != NULL)
+        solve_forward(process, targets, drift, weights);
     for (size_t i = 0; i < process->count; i++) {
         products += weights[i] * process->weights[i];
         squares += weights[i] * weights[i];
@@ -491,7 +492,7 @@ static void add_pair(const struct covariance *covariance, const uint32_t *a, con
 {
     for (size_t i = 0; i < covariance->count; i++) {
         double slopes[COVARIANCE_LEARNT];
-        covariance_slopes(covariance, i, a, b, slopes);
+        find_slopes(covariance, i, a, b, slopes);
         for (int j = 0; j < COVARIANCE_LEARNT; j++)
             *gradient++ += part * slopes[j];
     }
@@ -503,12 +504,12 @@ static void find_gradient(const struct work *work, struct covariance *covariance
                           const uint32_t *const *points, double *gradient)
 {
     size_t n = work->count;
-    size_t learnt = covariance_learnt_count(covariance);
+    size_t learnt = learnt_count(covariance);
     double noise = exp(covariance->noise);
     for (size_t i = 0; i < learnt; i++) {
-        struct covariance_prior prior = covariance_prior(covariance, i);
+        struct prior prior = prior_of(covariance, i);
         gradient[i] =
-            (*covariance_learnt(covariance, i) - prior.mean) / (prior.deviation * prior.deviation);
+            (*learnt_at(covariance, i) - prior.mean) / (prior.deviation * prior.deviation);
     }
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j <= i; j++) {
@@ -529,9 +530,9 @@ static void find_gradient(const struct work *work, struct covariance *covariance
 static void descend(struct covariance *covariance, const double *gradient, double *previous,
                     double *steps)
 {
-    for (size_t i = 0; i < covariance_learnt_count(covariance); i++) {
-        struct covariance_prior prior = covariance_prior(covariance, i);
-        double *value = covariance_learnt(covariance, i);
+    for (size_t i = 0; i < learnt_count(covariance); i++) {
+        struct prior prior = prior_of(covariance, i);
+        double *value = learnt_at(covariance, i);
         double sign = gradient[i] * previous[i];
         if (sign != 0)
             steps[i] = sign > 0 ? fmin(steps[i] * 1.3, 1) : steps[i] * 0.5;
@@ -548,14 +549,14 @@ void likelihood_learn(struct covariance *covariance, const uint32_t *const *poin
 {
     struct work work;
     work_init(&work, count);
-    size_t learnt = covariance_learnt_count(covariance);
+    size_t learnt = learnt_count(covariance);
     double *gradient = alloc_zeroed(learnt, sizeof *gradient);
     double *previous = alloc_zeroed(learnt, sizeof *previous);
     double *steps = alloc_zeroed(learnt, sizeof *steps);
     for (size_t i = 0; i < learnt; i++)
         steps[i] = 0.3;
     for (int iteration = 0; iteration < ITERATIONS; iteration++) {
-        covariance_update(covariance, true);
+        update(covariance, true);
         for (size_t i = 0; i < count; i++)
             for (size_t j = 0; j <= i; j++)
                 work.covariance[i * count + j] = covariance_of(covariance, points[i], points[j]);

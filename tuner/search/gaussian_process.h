@@ -32,8 +32,9 @@ struct covariance_parameter {
     double *coordinates; /* of each value, 0 … 1 */
     double *twos;        /* likewise; all 0 if that is no news */
     double learnt[COVARIANCE_LEARNT];
-    float *factors;                     /* of each pair of values; NULL: computed when needed */
-    float (*slopes)[COVARIANCE_LEARNT]; /* likewise, see covariance_slopes() */
+    float *factors; /* of each pair of values; NULL: computed when needed */
+    float (*slopes)
+        [COVARIANCE_LEARNT]; /* likewise: the derivatives of the factor's logarithm by what was learnt */
 };
 
 struct covariance {
@@ -42,25 +43,7 @@ struct covariance {
     double noise; /* logarithm of the variance that parameters do not explain */
 };
 
-/* To be called after each change of what was learnt; with `slopes`, also for covariance_slopes(). */
-void covariance_update(struct covariance *covariance, bool slopes);
-
 double covariance_of(const struct covariance *covariance, const uint32_t *a, const uint32_t *b);
-
-/* The derivatives of the covariance's logarithm with respect to what was learnt about parameter
- * `index`. */
-void covariance_slopes(const struct covariance *covariance, size_t index, const uint32_t *a,
-                       const uint32_t *b, double slopes[COVARIANCE_LEARNT]);
-
-/* Everything learnt, one by one: a pointer to number `index`, and the density before anything is
- * measured: a normal distribution. */
-struct covariance_prior {
-    double mean;
-    double deviation;
-};
-size_t covariance_learnt_count(const struct covariance *covariance);
-double *covariance_learnt(struct covariance *covariance, size_t index);
-struct covariance_prior covariance_prior(const struct covariance *covariance, size_t index);
 
 /* The sum over the parameters of the distances of a's and b's values, each 0 … 1. */
 double covariance_distance(const struct covariance *covariance, const uint32_t *a,
@@ -98,14 +81,12 @@ void gaussian_process_add(struct gaussian_process *process, const uint32_t *poin
 const double *gaussian_process_row(const struct gaussian_process *process, size_t index);
 
 /* Sets the targets of all rows. NAN: not known yet; what the rows before predict is taken for it
- * (Ginsbourger, Le Riche and Carraro, Kriging is well-suited to parallelize optimization, 2010). */
-void gaussian_process_tell(struct gaussian_process *process, const double *targets);
-
-/* The same, but each row has a known number, the drift, with which its target may grow: kriging
- * with external drift (Chiles and Delfiner, Geostatistics, 1999). Returns the slope, at least 0.
- * Later predictions exclude the drift: add the slope times the point's own number. */
-double gaussian_process_tell_drift(struct gaussian_process *process, const double *targets,
-                                   const double *drift);
+ * (Ginsbourger, Le Riche and Carraro, Kriging is well-suited to parallelize optimization, 2010). With
+ * `drift` (NULL: none), each row has a known number with which its target may grow: kriging with
+ * external drift (Chiles and Delfiner, Geostatistics, 1999). Returns the slope, at least 0. Later
+ * predictions exclude the drift: add the slope times the point's own number. */
+double gaussian_process_tell(struct gaussian_process *process, const double *targets,
+                             const double *drift);
 
 /* For many predictions from the same rows: their covariances' inverse times the targets, one number
  * for each row, and with these the predicted target of a point. */
@@ -113,11 +94,9 @@ void gaussian_process_solve(const struct gaussian_process *process, double *solu
 double gaussian_process_mean(const struct gaussian_process *process, const double *solution,
                              const uint32_t *point);
 
-/* Learns a covariance function from points and their targets: the most probable one, given how
- * probable each was before (Rasmussen and Williams 2006, section 5.4). */
-
-/* `points[i]` has the target `targets[i]`; these have a mean of 0. Takes count^3 steps. Call
- * covariance_update() when it returns. */
+/* Learns a covariance function from points and their targets, whose mean is 0: the most probable one,
+ * given how probable each was before (Rasmussen and Williams 2006, section 5.4). `points[i]` has the
+ * target `targets[i]`. Takes count^3 steps. Call gaussian_process_clear() when it returns. */
 void likelihood_learn(struct covariance *covariance, const uint32_t *const *points,
                       const double *targets, size_t count);
 

@@ -115,7 +115,7 @@ static void learn(struct known_source *source, const struct search_space *space)
     gaussian_process_clear(process);
     for (size_t i = 0; i < count; i++)
         gaussian_process_add(process, points[i]);
-    gaussian_process_tell(process, targets);
+    (void)gaussian_process_tell(process, targets, NULL);
     source->weights = alloc_zeroed(count, sizeof *source->weights);
     gaussian_process_solve(process, source->weights);
     source->learnt = true;

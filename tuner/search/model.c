@@ -241,11 +241,8 @@ static void refresh_targets(struct model *model, const struct strategy_context *
     for (size_t i = 0; i < count; i++)
         model->times[i] = context->history->times[model->positions[i]];
     targets_from_times(model->times, count, model->targets);
-    if (context->known->chosen != NULL)
-        model->slope =
-            gaussian_process_tell_drift(&model->process, model->targets, model->expected);
-    else
-        gaussian_process_tell(&model->process, model->targets);
+    double *drift = context->known->chosen != NULL ? model->expected : NULL;
+    model->slope = gaussian_process_tell(&model->process, model->targets, drift);
     model->tellings = context->history->tellings;
 }
 

@@ -131,10 +131,8 @@ struct search_space *search_space_new(const struct template *template,
                                       size_t constraint_count, const struct bindings *fixed)
 {
     struct search_space *space = new_space(template->parameter_count, values);
-    for (size_t i = 0; i < space->dimensions; i++) {
+    for (size_t i = 0; i < space->dimensions; i++)
         space->parameters[i].name = template->parameters[i].name;
-        space->parameters[i].launch = !template->parameters[i].compiled;
-    }
     space->template = template;
     space->values = values;
     space->constraints = constraints;
@@ -204,17 +202,16 @@ int search_space_has(struct search_space *space, const uint32_t *point, struct e
 
 /* --- drawing --- */
 
-/* One combination, bound only as far as the constraints allow: 1 if it is a point, 0 if not. */
-static int try_combination(struct search_space *space, uint64_t *random, uint32_t *point,
-                           struct error *error)
+/* One combination at random, bound only as far as the constraints allow: 1 if it is a point, 0 if not. */
+static int try_combination(struct space *space, const struct value_list *values, size_t dimensions,
+                           uint64_t *random, uint32_t *point, struct error *error)
 {
-    for (size_t i = 0; i < space->dimensions; i++) {
-        point[i] = (uint32_t)random_below(random, space->values[i].count);
-        int status = space_bind(space->bound, i, point[i], error);
-        if (status != 1)
-            return status;
+    int status = 1;
+    for (size_t i = 0; i < dimensions && status == 1; i++) {
+        point[i] = (uint32_t)random_below(random, values[i].count);
+        status = space_bind(space, i, point[i], error);
     }
-    return 1;
+    return status;
 }
 
 /* Rejection, which is uniform. Returns 0 if it accepts too little. */
@@ -223,7 +220,8 @@ static int draw_by_rejection(struct search_space *space, uint64_t *random, uint3
 {
     while (!search_space_is_over(space) &&
            (space->tried < REJECTION_TRIES || space->accepted > space->tried / REJECTION_RATE)) {
-        int status = try_combination(space, random, point, error);
+        int status =
+            try_combination(space->bound, space->values, space->dimensions, random, point, error);
         space->tried++;
         space->accepted += status == 1 ? 1 : 0;
         if (status != 0)
@@ -232,34 +230,26 @@ static int draw_by_rejection(struct search_space *space, uint64_t *random, uint3
     return 0;
 }
 
-/* A value of parameter `index` that the constraints allow, given the ones before it. `*allowed` is
- * the number of them; 0 and an error are returned as they come. */
-static int probe_value(struct search_space *space, size_t index, uint64_t *random, uint32_t *chosen,
-                       size_t *allowed, struct error *error)
-{
-    *allowed = 0;
-    for (size_t value = 0; value < space->values[index].count; value++) {
-        int status = space_bind(space->bound, index, value, error);
-        if (status < 0)
-            return status;
-        if (status == 1 && random_below(random, ++*allowed) == 0)
-            *chosen = (uint32_t)value;
-    }
-    return *allowed == 0 ? 0 : space_bind(space->bound, index, *chosen, error);
-}
-
-/* A random way down the tree of partial combinations, and the inverse of its probability: Knuth,
- * Estimating the efficiency of backtrack programs, 1975. 0 at a dead end. */
-static int probe(struct search_space *space, uint64_t *random, uint32_t *point, double *weight,
-                 struct error *error)
+/* A random way down the tree of partial combinations, by the values that the constraints allow given those before, and
+ * the inverse of its probability: Knuth, Estimating the efficiency of backtrack programs, 1975. Returns 1, 0 at a dead
+ * end, where the weight is 0, or an error. */
+static int probe(struct space *space, const struct value_list *values, size_t dimensions,
+                 uint64_t *random, uint32_t *point, double *weight, struct error *error)
 {
     *weight = 1;
-    for (size_t i = 0; i < space->dimensions; i++) {
-        size_t allowed;
-        int status = probe_value(space, i, random, &point[i], &allowed, error);
+    for (size_t i = 0; i < dimensions; i++) {
+        size_t allowed = 0;
+        for (size_t value = 0; value < values[i].count; value++) {
+            int status = space_bind(space, i, value, error);
+            if (status < 0)
+                return status;
+            if (status == 1 && random_below(random, ++allowed) == 0)
+                point[i] = (uint32_t)value;
+        }
+        *weight *= (double)allowed;
+        int status = allowed == 0 ? 0 : space_bind(space, i, point[i], error);
         if (status != 1)
             return status;
-        *weight *= (double)allowed;
     }
     return 1;
 }
@@ -276,7 +266,8 @@ static int draw_by_probing(struct search_space *space, uint64_t *random, uint32_
     for (int i = 0;
          i < PROBE_TRIES && found < PROBES && status >= 0 && !search_space_is_over(space); i++) {
         double weight;
-        status = probe(space, random, candidate, &weight, error);
+        status = probe(space->bound, space->values, space->dimensions, random, candidate, &weight,
+                       error);
         if (status != 1)
             continue;
         found++;
@@ -424,42 +415,8 @@ enum {
     PROBED_VALUES = 1000000 /* by all probes together */
 };
 
-/* Whether a combination at random satisfies the constraints. */
-static int draw(struct space *space, const struct value_list *values, size_t dimensions,
-                uint64_t *random, struct error *error)
-{
-    int status = 1;
-    for (size_t i = 0; i < dimensions && status == 1; i++)
-        status = space_bind(space, i, random_below(random, values[i].count), error);
-    return status;
-}
-
-/* The product of the numbers of values that are allowed on a random way down the tree; 0 at a dead
- * end. */
-static int probe_size(struct space *space, const struct value_list *values, size_t dimensions,
-                      uint64_t *random, double *weight, struct error *error)
-{
-    *weight = 1;
-    for (size_t i = 0; i<dimensions && * weight> 0; i++) {
-        size_t allowed = 0;
-        size_t chosen = 0;
-        int status = 0;
-        for (size_t value = 0; value < values[i].count && status >= 0; value++) {
-            status = space_bind(space, i, value, error);
-            if (status == 1 && random_below(random, ++allowed) == 0)
-                chosen = value;
-        }
-        *weight *= (double)allowed;
-        if (status >= 0 && allowed > 0)
-            status = space_bind(space, i, chosen, error);
-        if (status < 0)
-            return status;
-    }
-    return 0;
-}
-
 static int estimate_by_probes(struct space *space, const struct value_list *values,
-                              size_t dimensions, uint64_t *random, double *size,
+                              size_t dimensions, uint64_t *random, uint32_t *point, double *size,
                               struct error *error)
 {
     size_t probes = 0;
@@ -468,7 +425,7 @@ static int estimate_by_probes(struct space *space, const struct value_list *valu
     for (; probes < SIZE_PROBES && probed < PROBED_VALUES && (probes == 0 || !space_is_over(space));
          probes++) {
         double weight;
-        int status = probe_size(space, values, dimensions, random, &weight, error);
+        int status = probe(space, values, dimensions, random, point, &weight, error);
         if (status < 0)
             return status;
         *size += weight;
@@ -483,17 +440,21 @@ int space_size_estimate(struct space *space, const struct value_list *values, si
                         double *size, struct error *error)
 {
     uint64_t random = UINT64_C(0x9e3779b97f4a7c15);
+    uint32_t *point = alloc_zeroed(dimensions, sizeof *point);
     size_t accepted = 0;
     int drawn = 0;
-    for (; drawn < DRAWS && (drawn < DRAWS_LEAST || !space_is_over(space)); drawn++) {
-        int status = interrupt_requested() ? error_set(error, ERROR_INTERRUPTED, "interrupted")
-                                           : draw(space, values, dimensions, &random, error);
-        if (status < 0)
-            return status;
+    int status = 0;
+    for (; status >= 0 && drawn < DRAWS && (drawn < DRAWS_LEAST || !space_is_over(space));
+         drawn++) {
+        status = interrupt_requested()
+                     ? error_set(error, ERROR_INTERRUPTED, "interrupted")
+                     : try_combination(space, values, dimensions, &random, point, error);
         accepted += status == 1;
     }
     *size = (double)space_points(space) * (double)accepted / drawn;
-    if (accepted >= ACCEPTED || space_is_over(space))
-        return 0;
-    return estimate_by_probes(space, values, dimensions, &random, size, error);
+    status = status < 0 ? status : 0;
+    if (status == 0 && accepted < ACCEPTED && !space_is_over(space))
+        status = estimate_by_probes(space, values, dimensions, &random, point, size, error);
+    free(point);
+    return status;
 }

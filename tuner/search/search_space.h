@@ -51,7 +51,6 @@ struct search_parameter {
     const char *name;
     const struct value_list *values;
     bool ordered; /* all of its values are numbers */
-    bool launch;  /* changing it does not recompile */
 };
 
 struct search_space;
@@ -110,16 +109,13 @@ void search_space_bindings(const struct search_space *space, const uint32_t *poi
 bool search_space_point(const struct search_space *space, const struct bindings *parameters,
                         uint32_t *point);
 
-/* How many variants a space has: counted if that is quick, otherwise estimated. */
-
 /*
  * Estimates the number of combinations of `space` that satisfy its constraints, more roughly if
  * space_limit() leaves little time; 0 if none was found. Returns 0, or an error as space_next() does.
  * Then only space_points() and space_free() may be called.
  *
- * Combinations are drawn at random. Where nearly all are rejected, random ways down the tree of
- * partial combinations are weighted by the inverse of their probability instead: Knuth, Estimating
- * the efficiency of backtrack programs, 1975.
+ * Combinations are drawn at random; where nearly all are rejected, random ways down the tree of partial ones are
+ * weighted instead.
  */
 int space_size_estimate(struct space *space, const struct value_list *values, size_t dimensions,
                         double *size, struct error *error);

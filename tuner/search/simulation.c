@@ -13,8 +13,6 @@
 
 /* --- the space --- */
 
-/* --- lists of values --- */
-
 static bool has_value(const struct value_list *list, struct value value)
 {
     for (size_t i = 0; i < list->count; i++)
@@ -43,8 +41,6 @@ static int compare_values(const void *a, const void *b)
     double difference = number_real(left) - number_real(right);
     return (difference > 0) - (difference < 0);
 }
-
-/* --- from a file --- */
 
 static bool same_names(const struct bindings *a, const struct bindings *b)
 {

@@ -1,14 +1,12 @@
 #include "search/t4_file.h"
 
 #include "base/alloc.h"
-#include "base/open_regular.h"
+#include "base/json_text.h"
 #include "base/statistics.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,34 +176,16 @@ static json_t *printable_json(json_t *json)
     return copy;
 }
 
-/* Parses a file of any size: a space of 10^5 points takes 50 MB. */
-static int read_json(const char *path, json_t **json, struct error *error)
-{
-    json_error_t reason;
-    FILE *stream = open_regular(path);
-    if (stream == NULL)
-        return error_set_errno(error, ERROR_CONFIG, "cannot open '%s'", path);
-    *json = json_loadf(stream, JSON_REJECT_DUPLICATES, &reason);
-    bool failed = ferror(stream) != 0;
-    int number = errno;
-    (void)fclose(stream); /* cannot lose data: the file was only read */
-    errno = number;
-    if (failed)
-        return error_set_errno(error, ERROR_CONFIG, "cannot read '%s'", path);
-    if (*json == NULL)
-        return error_set_at(error, ERROR_CONFIG, path, reason.line, "not JSON: %s", reason.text);
-    json_t *read = *json;
-    *json = printable_json(read);
-    json_decref(read);
-    return 0;
-}
-
 int t4_file_read(const char *path, struct t4_file *file, struct error *error)
 {
     *file = (struct t4_file){0};
-    int status = read_json(path, &file->json, error);
-    if (status == 0)
+    json_t *json;
+    int status = json_read_file(path, &json, error);
+    if (status == 0) {
+        file->json = printable_json(json);
+        json_decref(json);
         status = read_results(path, file, error);
+    }
     if (status != 0)
         t4_file_release(file);
     return status;
