@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/statistics.h"
 #include "search/candidates.h"
+#include "unit/search_field.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -18,26 +19,22 @@ enum { DIMENSIONS = 3, ROWS = 40, POINTS = 30 };
 
 /* A space of three parameters: of numbers, of words, and of many numbers; and some of its points. */
 struct bench {
-    struct value_list values[DIMENSIONS];
-    struct search_space *space;
+    struct field field;
     struct gaussian_process process;
     uint32_t points[POINTS * DIMENSIONS];
 };
 
 static int make_bench(void **state)
 {
-    static const char *const names[DIMENSIONS] = {"pa", "pb", "pc"};
-    static const char *const lists[DIMENSIONS] = {"16..256 step 16", "red, green, blue", "1..200"};
     struct bench *bench = alloc_zeroed(1, sizeof *bench);
-    struct error error;
     uint64_t random = 1;
-    for (size_t i = 0; i < DIMENSIONS; i++)
-        assert_int_equal(value_list_parse(&bench->values[i], lists[i], "s.ini", 1, &error), 0);
-    bench->space = search_space_of_points(DIMENSIONS, names, bench->values, NULL, 0);
+    add_parameter(&bench->field, "16..256 step 16");
+    add_parameter(&bench->field, "red, green, blue");
+    add_parameter(&bench->field, "1..200");
     for (size_t i = 0; i < (size_t)POINTS * DIMENSIONS; i++)
-        bench->points[i] =
-            (uint32_t)((statistics_random(&random) >> 8) % bench->values[i % DIMENSIONS].count);
-    gaussian_process_init(&bench->process, bench->space, ROWS);
+        bench->points[i] = (uint32_t)((statistics_random(&random) >> 8) %
+                                      bench->field.values[i % DIMENSIONS].count);
+    gaussian_process_init(&bench->process, open_space(&bench->field), ROWS);
     *state = bench;
     return 0;
 }
@@ -46,9 +43,7 @@ static int free_bench(void **state)
 {
     struct bench *bench = *state;
     gaussian_process_release(&bench->process);
-    search_space_free(bench->space);
-    for (size_t i = 0; i < DIMENSIONS; i++)
-        value_list_release(&bench->values[i]);
+    field_release(&bench->field);
     free(bench);
     return 0;
 }

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/statistics.h"
 #include "search/search.h"
+#include "unit/search_field.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -19,29 +20,20 @@ enum { DIMENSIONS = 4, VALUES = 8, POINTS = 400 };
 
 /* A space of 4,096 points, and results for some of them, of somewhere else. */
 struct bench {
-    struct value_list values[DIMENSIONS];
-    struct search_space *space;
+    struct field field;
     uint32_t points[POINTS * DIMENSIONS];
     double times_ns[POINTS];
 };
 
 static int make_bench(void **state)
 {
-    static const char *const names[DIMENSIONS] = {"pa", "pb", "pc", "pd"};
     struct bench *bench = alloc_zeroed(1, sizeof *bench);
-    struct error error;
     uint64_t random = 3;
     for (size_t i = 0; i < DIMENSIONS; i++)
-        assert_int_equal(value_list_parse(&bench->values[i], "1..8", "s.ini", 1, &error), 0);
+        add_parameter(&bench->field, "1..8");
     for (size_t i = 0; i < (size_t)POINTS * DIMENSIONS; i++)
         bench->points[i] = (uint32_t)((statistics_random(&random) >> 8) % VALUES);
-    uint32_t *all = alloc_zeroed(VALUES * VALUES * VALUES * VALUES * DIMENSIONS, sizeof *all);
-    for (uint32_t i = 0; i < VALUES * VALUES * VALUES * VALUES; i++)
-        for (uint32_t j = 0; j < DIMENSIONS; j++)
-            all[i * DIMENSIONS + j] = i >> (3 * j) & (VALUES - 1);
-    bench->space = search_space_of_points(DIMENSIONS, names, bench->values, all,
-                                          VALUES * VALUES * VALUES * VALUES);
-    free(all);
+    (void)open_space(&bench->field);
     *state = bench;
     return 0;
 }
@@ -49,9 +41,7 @@ static int make_bench(void **state)
 static int free_bench(void **state)
 {
     struct bench *bench = *state;
-    search_space_free(bench->space);
-    for (size_t i = 0; i < DIMENSIONS; i++)
-        value_list_release(&bench->values[i]);
+    field_release(&bench->field);
     free(bench);
     return 0;
 }
@@ -95,7 +85,7 @@ static double best_of(struct bench *bench, size_t count, double (*elsewhere)(con
     double sum = 0;
     for (uint64_t seed = 0; seed < SEARCHES; seed++) {
         const struct search_options options = {.seed = seed};
-        struct search *search = search_new(bench->space, &options);
+        struct search *search = search_new(bench->field.space, &options);
         double best = INFINITY;
         if (elsewhere != NULL)
             tell_elsewhere(bench, search, elsewhere);
@@ -138,7 +128,7 @@ static void the_source_that_agrees_is_chosen(void **state)
         for (size_t j = 0; j < 12; j++)
             history_tell(&history, bench->points + j * DIMENSIONS,
                          time_of(bench->points + j * DIMENSIONS));
-        known_results_choose(&known, &history, bench->space);
+        known_results_choose(&known, &history, bench->field.space);
         assert_ptr_equal(known.chosen, i == 0 ? NULL : &known.sources[1]);
     }
     /* the faster, the lower; measured or not */

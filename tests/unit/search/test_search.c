@@ -1,6 +1,7 @@
 #include "base/alloc.h"
 #include "search/search.h"
 #include "search/search_space.h"
+#include "unit/search_field.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -9,25 +10,16 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 enum { DIMENSIONS = 6 };
 
-/* The shipped strategy and `random` on a space of 6 parameters. */
+/* The shipped strategy and `random` on a space of 6 parameters, or fewer. */
 struct bench {
-    struct template template;
-    struct parameter parameters[DIMENSIONS];
-    struct value_list values[DIMENSIONS];
-    struct expression *constraint;
-    const struct expression *constraints[1];
-    struct bindings fixed;
-    struct search_space *space;
+    struct field field;
     struct search *search;
 };
-
-static const char *const names[DIMENSIONS] = {"pa", "pb", "pc", "pd", "pe", "pf"};
 
 static int make_bench(void **state)
 {
@@ -39,42 +31,33 @@ static int free_bench(void **state)
 {
     struct bench *bench = *state;
     search_free(bench->search);
-    search_space_free(bench->space);
-    expression_free(bench->constraint);
-    for (size_t i = 0; i < DIMENSIONS; i++)
-        value_list_release(&bench->values[i]);
+    field_release(&bench->field);
     free(bench);
     return 0;
 }
 
-static void open_space(struct bench *bench, const char *const *lists, const char *constraint)
+/* Opens a space of these lists, which end with NULL, in place of the one before. */
+static void open_lists(struct bench *bench, const char *const *lists, const char *constraint)
 {
-    struct error error;
-    bench->template.parameters = bench->parameters;
-    while (bench->template.parameter_count < DIMENSIONS &&
-           lists[bench->template.parameter_count] != NULL) {
-        size_t index = bench->template.parameter_count++;
-        bench->parameters[index].name = names[index];
-        assert_int_equal(value_list_parse(&bench->values[index], lists[index], "s.ini", 1, &error),
-                         0);
-    }
+    field_release(&bench->field);
+    for (; *lists != NULL; lists++)
+        add_parameter(&bench->field, *lists);
     if (constraint != NULL)
-        assert_int_equal(expression_new(&bench->constraint, constraint, "s.ini", 9, &error), 0);
-    bench->constraints[0] = bench->constraint;
-    bench->space = search_space_new(&bench->template, bench->values, bench->constraints,
-                                    constraint != NULL ? 1 : 0, &bench->fixed);
+        add_constraint(&bench->field, constraint);
+    (void)open_space(&bench->field);
 }
 
 /* 31,250 points */
 static void open_usual_space(struct bench *bench)
 {
-    static const char *const lists[DIMENSIONS] = {"32, 64, 96, 128, 160, 192, 224, 256, 288, 320",
-                                                  "1, 2, 4, 8, 16",
-                                                  "1, 2, 3, 4, 5",
-                                                  "0, 1, 2, 3, 4",
-                                                  "red, green, blue, white, black",
-                                                  "1..5"};
-    open_space(bench, lists, NULL);
+    static const char *const lists[DIMENSIONS + 1] = {
+        "32, 64, 96, 128, 160, 192, 224, 256, 288, 320",
+        "1, 2, 4, 8, 16",
+        "1, 2, 3, 4, 5",
+        "0, 1, 2, 3, 4",
+        "red, green, blue, white, black",
+        "1..5"};
+    open_lists(bench, lists, NULL);
 }
 
 static void start(struct bench *bench, const char *strategy, uint64_t seed)
@@ -83,7 +66,7 @@ static void start(struct bench *bench, const char *strategy, uint64_t seed)
                                            .seed = seed};
     assert_non_null(options.strategy);
     search_free(bench->search);
-    bench->search = search_new(bench->space, &options);
+    bench->search = search_new(bench->field.space, &options);
 }
 
 /* A time with interactions, an unordered parameter and failures; 100 at its fastest. */
@@ -105,7 +88,7 @@ static double run(struct bench *bench, size_t count, double (*measure)(const uin
         uint32_t point[DIMENSIONS];
         struct error error;
         assert_int_equal(search_propose(bench->search, 1, point, &error), 1);
-        assert_int_equal(search_space_has(bench->space, point, &error), 1);
+        assert_int_equal(search_space_has(bench->field.space, point, &error), 1);
         search_tell(bench->search, point, measure(point));
         best = fmin(best, measure(point));
     }
@@ -192,7 +175,7 @@ static void of_points_that_promise_the_same_the_cheap_go_first(void **state)
 /* Until nothing is proposed, `batch` at a time; every point once. Returns how many. */
 static size_t exhaust(struct bench *bench, size_t batch)
 {
-    struct point_table seen = {.dimensions = search_space_dimensions(bench->space)};
+    struct point_table seen = {.dimensions = search_space_dimensions(bench->field.space)};
     uint32_t *points = alloc_zeroed(batch * DIMENSIONS, sizeof *points);
     struct error error;
     int proposed;
@@ -217,7 +200,7 @@ static void every_point_is_proposed_exactly_once(void **state)
 {
     struct bench *bench = *state;
     static const char *const lists[] = {"1..10", "1..10", "1..10", NULL};
-    open_space(bench, lists, "(pa + pb + pc) % 2 == 0");
+    open_lists(bench, lists, "(pa + pb + pc) % 2 == 0");
     for (size_t i = 0; search_strategy_name(i) != NULL; i++) {
         start(bench, search_strategy_name(i), 5);
         assert_int_equal(exhaust(bench, 1), 500);
@@ -230,20 +213,14 @@ static void spaces_of_one_point_and_of_none(void **state)
 {
     struct bench *bench = *state;
     static const char *const lists[] = {"1..10", "7", NULL};
-    open_space(bench, lists, "pa == 3");
-    for (size_t i = 0; search_strategy_name(i) != NULL; i++) {
-        start(bench, search_strategy_name(i), 1);
-        assert_int_equal(exhaust(bench, 4), 1);
-    }
-    search_space_free(bench->space);
-    expression_free(bench->constraint);
-    bench->template.parameter_count = 0;
-    for (size_t i = 0; i < 2; i++)
-        value_list_release(&bench->values[i]);
-    open_space(bench, lists, "pa == 11");
-    for (size_t i = 0; search_strategy_name(i) != NULL; i++) {
-        start(bench, search_strategy_name(i), 1);
-        assert_int_equal(exhaust(bench, 4), 0);
+    for (size_t points = 0; points < 2; points++) {
+        search_free(bench->search);
+        bench->search = NULL;
+        open_lists(bench, lists, points == 1 ? "pa == 3" : "pa == 11");
+        for (size_t i = 0; search_strategy_name(i) != NULL; i++) {
+            start(bench, search_strategy_name(i), 1);
+            assert_int_equal(exhaust(bench, 4), points);
+        }
     }
 }
 

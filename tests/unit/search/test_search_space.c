@@ -1,6 +1,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "search/search_space.h"
+#include "unit/search_field.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -14,74 +15,11 @@
 
 #include <cmocka.h>
 
-#define PARAMETERS_MAX 16
-#define CONSTRAINTS_MAX 4
-
-/* A sweep's space: parameters pa, pb, pc, … with lists, and constraints. */
-struct field {
-    struct template template;
-    struct parameter parameters[PARAMETERS_MAX];
-    char names[PARAMETERS_MAX][3];
-    struct value_list values[PARAMETERS_MAX];
-    struct expression *constraints[CONSTRAINTS_MAX];
-    size_t constraint_count;
-    struct bindings fixed;
-    struct search_space *space;
-};
-
-static int make_field(void **state)
-{
-    struct field *field = alloc_zeroed(1, sizeof *field);
-    field->template.parameters = field->parameters;
-    *state = field;
-    return 0;
-}
-
-static int free_field(void **state)
-{
-    struct field *field = *state;
-    search_space_free(field->space);
-    for (size_t i = 0; i < field->constraint_count; i++)
-        expression_free(field->constraints[i]);
-    for (size_t i = 0; i < field->template.parameter_count; i++)
-        value_list_release(&field->values[i]);
-    free(field);
-    return 0;
-}
-
-static void add_parameter(struct field *field, const char *list)
-{
-    size_t index = field->template.parameter_count++;
-    struct error error;
-    field->names[index][0] = 'p';
-    field->names[index][1] = (char)('a' + (int)index);
-    field->parameters[index].name = field->names[index];
-    field->parameters[index].compiled = true;
-    assert_int_equal(value_list_parse(&field->values[index], list, "s.ini", 1, &error), 0);
-}
-
-static void add_constraint(struct field *field, const char *text)
-{
-    struct error error;
-    if (expression_new(&field->constraints[field->constraint_count], text, "s.ini",
-                       (int)field->constraint_count + 10, &error) != 0)
-        fail_msg("'%s': %s", text, error.message);
-    field->constraint_count++;
-}
-
-static struct search_space *open_space(struct field *field)
-{
-    field->space = search_space_new(&field->template, field->values,
-                                    (const struct expression *const *)field->constraints,
-                                    field->constraint_count, &field->fixed);
-    return field->space;
-}
-
 /* The points of the space, by enumeration. */
 static struct point_table enumerate(struct search_space *space)
 {
     struct point_table points = {.dimensions = search_space_dimensions(space)};
-    uint32_t point[PARAMETERS_MAX];
+    uint32_t point[FIELD_PARAMETERS];
     struct error error;
     while (search_space_next(space, point, &error) == 1) {
         assert_int_equal(point_table_find(&points, point), POINT_NONE);
@@ -97,7 +35,7 @@ static double unevenness(struct search_space *space, size_t draws)
     struct point_table points = enumerate(space);
     size_t *frequencies = alloc_zeroed(points.count, sizeof *frequencies);
     uint64_t random = 1;
-    uint32_t point[PARAMETERS_MAX];
+    uint32_t point[FIELD_PARAMETERS];
     struct error error;
     for (size_t i = 0; i < draws; i++) {
         assert_int_equal(search_space_draw(space, &random, point, &error), 1);
@@ -135,7 +73,7 @@ static void the_only_point_is_found(void **state)
     add_constraint(field, "pg + ph + pi + pj + pk + pl == 60");
     struct search_space *space = open_space(field);
     uint64_t random = 1;
-    uint32_t point[PARAMETERS_MAX];
+    uint32_t point[FIELD_PARAMETERS];
     struct error error;
     for (int repeat = 0; repeat < 2; repeat++) {
         assert_int_equal(search_space_draw(space, &random, point, &error), 1);
@@ -152,7 +90,7 @@ static void a_space_without_points_is_empty(void **state)
     add_constraint(field, "pa + pb == 1");
     struct search_space *space = open_space(field);
     uint64_t random = 1;
-    uint32_t point[PARAMETERS_MAX];
+    uint32_t point[FIELD_PARAMETERS];
     struct error error;
     assert_int_equal(search_space_draw(space, &random, point, &error), 0);
     assert_int_equal(search_space_next(space, point, &error), 0);
@@ -193,7 +131,7 @@ static void a_space_of_a_billion_points_is_not_enumerated(void **state)
     add_constraint(field, "(pj + pk + pl) % 3 == 0");
     struct search_space *space = open_space(field);
     uint64_t random = 1;
-    uint32_t point[PARAMETERS_MAX];
+    uint32_t point[FIELD_PARAMETERS];
     struct error error;
     for (int i = 0; i < 1000; i++) {
         assert_int_equal(search_space_draw(space, &random, point, &error), 1);
@@ -208,52 +146,39 @@ static void a_space_of_a_billion_points_is_not_enumerated(void **state)
 
 /* --- how large it is --- */
 
-enum { DIMENSIONS = 4, VALUES = 40 };
-
-/* Four parameters aa … dd of 0 … 39, and one constraint. The estimate is to be within `tolerance`
- * of the count. */
-static void assert_estimate(const char *text, double tolerance)
+/* Four parameters of 0 … 39 and a constraint: the estimate is to be within `tolerance` of the count. */
+static void test_estimates(void **state)
 {
-    static const char *const names[DIMENSIONS] = {"aa", "bb", "cc", "dd"};
-    struct parameter parameters[DIMENSIONS] = {0};
-    const struct template template = {.parameters = parameters, .parameter_count = DIMENSIONS};
-    struct value_list values[DIMENSIONS];
-    struct bindings fixed = {0};
-    struct expression *constraint = NULL;
-    for (size_t i = 0; i < DIMENSIONS; i++) {
-        parameters[i].name = (char *)(uintptr_t)names[i];
-        assert_int_equal(value_list_parse(&values[i], "0..39", "test", 1, NULL), 0);
+    static const struct {
+        const char *constraint;
+        double tolerance;
+    } cases[] = {
+        {"pa + pb + pc <= 60", 0.05},                                      /* most are accepted */
+        {"(pa * pb + pc) % 7 == pd % 7", 0.1}, {"pa == pb * 13 + 1", 0.5}, /* hardly any is */
+        {"pa + pb * 40 == 821", 0.5},          {"pa * pb * pc > 50000", 0.5},
+    };
+    struct field *field = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t count;
+        double size;
+        for (int j = 0; j < 4; j++)
+            add_parameter(field, "0..39");
+        add_constraint(field, cases[i].constraint);
+        (void)open_space(field);
+        const struct expression *const *constraints =
+            (const struct expression *const *)field->constraints;
+        struct space *counted =
+            space_new(&field->template, field->values, constraints, 1, &field->fixed);
+        struct space *estimated =
+            space_new(&field->template, field->values, constraints, 1, &field->fixed);
+        assert_int_equal(space_count(counted, UINT64_MAX - 1, &count, NULL), 0);
+        assert_int_equal(space_size_estimate(estimated, field->values, 4, &size, NULL), 0);
+        if (fabs(size - (double)count) > cases[i].tolerance * (double)count)
+            fail_msg("%s: %g estimated, %g counted", cases[i].constraint, size, (double)count);
+        space_free(counted);
+        space_free(estimated);
+        field_release(field);
     }
-    assert_int_equal(expression_new(&constraint, text, "test", 1, NULL), 0);
-    const struct expression *const constraints[] = {constraint};
-    struct space *counted = space_new(&template, values, constraints, 1, &fixed);
-    struct space *estimated = space_new(&template, values, constraints, 1, &fixed);
-    uint64_t count;
-    double size;
-    assert_int_equal(space_count(counted, UINT64_MAX - 1, &count, NULL), 0);
-    assert_int_equal(space_size_estimate(estimated, values, DIMENSIONS, &size, NULL), 0);
-    if (fabs(size - (double)count) > tolerance * (double)count)
-        fail_msg("%s: %g estimated, %g counted", text, size, (double)count);
-    space_free(counted);
-    space_free(estimated);
-    expression_free(constraint);
-    for (size_t i = 0; i < DIMENSIONS; i++)
-        value_list_release(&values[i]);
-}
-
-static void most_are_accepted(void **state)
-{
-    (void)state;
-    assert_estimate("aa + bb + cc <= 60", 0.05);
-    assert_estimate("(aa * bb + cc) % 7 == dd % 7", 0.1);
-}
-
-static void hardly_any_is_accepted(void **state)
-{
-    (void)state;
-    assert_estimate("aa == bb * 13 + 1", 0.5);
-    assert_estimate("aa + bb * 40 == 821", 0.5);
-    assert_estimate("aa * bb * cc > 50000", 0.5);
 }
 
 int main(void)
@@ -264,8 +189,7 @@ int main(void)
         TEST(a_space_without_points_is_empty),
         TEST(a_constraint_that_cannot_be_evaluated_is_an_error),
         TEST(a_space_of_a_billion_points_is_not_enumerated),
-        cmocka_unit_test(most_are_accepted),
-        cmocka_unit_test(hardly_any_is_accepted),
+        TEST(test_estimates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
