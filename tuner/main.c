@@ -76,8 +76,10 @@ static const struct command *find_command(const char *name, struct error *error)
     return NULL;
 }
 
-static int show_help(char *const *names, struct error *error)
+static int show_help(void *user, struct command_input *input, struct error *error)
 {
+    char *const *names = input->arguments;
+    (void)user;
     if (names[0] == NULL) {
         print_help();
         return 0;
@@ -93,16 +95,12 @@ static int show_help(char *const *names, struct error *error)
 static int command_help(int argc, const char **argv, struct error *error)
 {
     const struct poptOption table[] = {POPT_TABLEEND};
-    char **names = NULL;
-    int status = command_parse_arguments(argc, argv, table,
-                                         "help [COMMAND]\n\n"
-                                         "Shows the list of commands, or the help of one.\n\n"
-                                         "Example: autotune help tune",
-                                         &names, error);
-    if (status == 0)
-        status = show_help(names, error);
-    command_arguments_release(names);
-    return status < 0 ? status : 0;
+    const struct command_line line = {table, TAKES_ARGUMENTS,
+                                      "help [COMMAND]\n\n"
+                                      "Shows the list of commands, or the help of one.\n\n"
+                                      "Example: autotune help tune",
+                                      show_help, NULL};
+    return command_perform(argc, argv, &line, error);
 }
 
 static int run(int argc, const char **argv, struct error *error)

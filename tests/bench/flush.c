@@ -412,10 +412,8 @@ static int take_values(char **arguments, size_t *next, struct bindings *values, 
 {
     int status = 0;
     for (; status == 0 && arguments[*next] != NULL && strchr(arguments[*next], '=') != NULL;
-         ++*next) {
-        char *const setting[] = {arguments[*next], NULL};
-        status = command_values_set(values, setting, error);
-    }
+         ++*next)
+        status = command_value_set(values, arguments[*next], error);
     return status;
 }
 

@@ -3,8 +3,14 @@
 #include "base/alloc.h"
 #include "base/literal.h"
 #include "base/suggestion.h"
+#include "compile/single_compile.h"
+#include "record/gpu.h"
+#include "record/record.h"
+#include "template/space.h"
 #include "template/sweep.h"
+#include "template/template_load.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,13 +68,6 @@ struct poptOption option_templates(char **templates)
     return option_text("templates", 0, templates,
                        "the templates' folder (default: kernel_templates, or the installed ones)",
                        "DIR");
-}
-
-struct poptOption option_variant(char ***settings)
-{
-    return option_list("set", 's', settings,
-                       "a parameter or problem value; may be repeated (default: the template's)",
-                       "NAME=VALUE");
 }
 
 struct poptOption option_format(struct command_options *options)
@@ -130,12 +129,13 @@ static int check_values(const char *command, const struct poptOption *options, s
     return 0;
 }
 
-int command_parse_arguments(int argc, const char **argv, const struct poptOption *options,
-                            const char *help, char ***arguments, struct error *error)
+/* Returns 0, 1 if help was printed, or an error. */
+static int parse(int argc, const char **argv, const struct command_line *line, char ***arguments,
+                 struct error *error)
 {
     int help_asked = 0;
-    struct poptOption *table = add_help(options, &help_asked);
-    char *intro = alloc_format("%s\n\nOptions:", help); /* popt's list of them follows */
+    struct poptOption *table = add_help(line->options, &help_asked);
+    char *intro = alloc_format("%s\n\nOptions:", line->help); /* popt's list of them follows */
     const char **named = alloc_zeroed((size_t)argc + 1, sizeof *named);
     memcpy(named, argv, (size_t)argc * sizeof *named);
     named[0] = "autotune"; /* the usage begins with the command */
@@ -152,48 +152,33 @@ int command_parse_arguments(int argc, const char **argv, const struct poptOption
     else if (help_asked)
         poptPrintHelp(context, stdout, 0);
     else
-        status = check_values(argv[0], options, error);
+        status = check_values(argv[0], line->options, error);
     *arguments = copy_arguments(context);
     poptFreeContext(context);
     free(named);
     free(intro);
     free(table);
+    if (status == 0 && !help_asked && line->takes != TAKES_ARGUMENTS && (*arguments)[0] != NULL)
+        status = error_set(error, ERROR_USAGE, "unexpected argument '%s'; see `autotune %s --help`",
+                           (*arguments)[0], argv[0]);
     return status != 0 ? status : help_asked;
 }
 
-void command_arguments_release(char **arguments)
+static void free_list(char **items)
 {
-    for (size_t i = 0; arguments != NULL && arguments[i] != NULL; i++)
-        free(arguments[i]);
-    free(arguments);
+    for (size_t i = 0; items != NULL && items[i] != NULL; i++)
+        free(items[i]);
+    free(items);
 }
 
-int command_parse(int argc, const char **argv, const struct poptOption *options, const char *help,
-                  struct error *error)
+static void free_options(const struct poptOption *options)
 {
-    char **left;
-    int status = command_parse_arguments(argc, argv, options, help, &left, error);
-    if (status == 0 && left[0] != NULL)
-        status = error_set(error, ERROR_USAGE, "unexpected argument '%s'; see `autotune %s --help`",
-                           left[0], argv[0]);
-    command_arguments_release(left);
-    return status;
-}
-
-void command_options_release(struct command_options *options)
-{
-    free(options->config);
-    free(options->arch);
-    free(options->tuned);
-    free(options->results);
-    free(options->format);
-    free(options->output);
-    free(options->template);
-    free(options->budget);
-    free(options->devices);
-    command_arguments_release(options->kernels);
-    command_arguments_release(options->settings);
-    *options = (struct command_options){0};
+    for (; options->longName != NULL; options++) {
+        if ((options->argInfo & POPT_ARG_MASK) == POPT_ARG_STRING)
+            free(*(char **)options->arg);
+        else if ((options->argInfo & POPT_ARG_MASK) == POPT_ARG_ARGV)
+            free_list(*(char ***)options->arg);
+    }
 }
 
 bool command_wants_kernel(char *const *kernels, const char *kernel)
@@ -307,6 +292,8 @@ char *command_join(int argc, const char **argv)
 int command_read_limits(const struct command_options *options, struct sweep_limits *limits,
                         struct error *error)
 {
+    if (options->jobs < 1 && options->jobs != JOBS_ALL)
+        return error_set(error, ERROR_USAGE, "--jobs must be at least 1");
     if (options->budget != NULL && !duration_parse(options->budget, &limits->budget_s))
         return error_set(error, ERROR_USAGE,
                          "--budget '%s' is not a duration; write it as 90s, 10m or 2h",
@@ -320,28 +307,14 @@ int command_read_limits(const struct command_options *options, struct sweep_limi
 
 /* --- values as options --- */
 
-/* The option called `name`, of `length` bytes, or `letter`; NULL if there is none. */
-static const struct poptOption *find_option(const struct poptOption *table, const char *name,
-                                            size_t length, char letter)
+/* Whether the table has an option called `name`, of `length` bytes; all have --help. */
+static bool has_option(const struct poptOption *table, const char *name, size_t length)
 {
-    for (; table->longName != NULL || table->shortName != '\0'; table++) {
-        if (name != NULL && table->longName != NULL && strlen(table->longName) == length &&
-            memcmp(table->longName, name, length) == 0)
-            return table;
-        if (name == NULL && table->shortName == letter)
-            return table;
-    }
-    return NULL;
-}
-
-static bool takes_argument(const struct poptOption *option)
-{
-    return (option->argInfo & POPT_ARG_MASK) != POPT_ARG_NONE;
-}
-
-static bool is_help(const char *argument)
-{
-    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
+    while (table->longName != NULL &&
+           (strlen(table->longName) != length || memcmp(table->longName, name, length) != 0))
+        table++;
+    return table->longName != NULL ||
+           (length == strlen("help") && memcmp(name, "help", length) == 0);
 }
 
 static int take_value(struct bindings *values, const char *name, size_t length, const char *text,
@@ -366,67 +339,141 @@ static int take_value(struct bindings *values, const char *name, size_t length, 
     return status;
 }
 
-static void pass(struct command_values *taken, const char *argument)
+int command_value_set(struct bindings *values, const char *setting, struct error *error)
 {
-    taken->argv[taken->argc++] = argument;
+    size_t length = strcspn(setting, "=");
+    return take_value(values, setting, length, setting[length] == '=' ? setting + length + 1 : NULL,
+                      error);
 }
 
-/*
- * Takes argv[*index] and its value as a value of the kernel, or passes them on. Leaves *index at
- * the last argument used.
- */
-static int sort_argument(struct command_values *taken, int argc, const char **argv, int *index,
-                         const struct poptOption *table, struct error *error)
-{
-    const char *argument = argv[*index];
-    const char *next = *index + 1 < argc ? argv[*index + 1] : NULL;
-    bool is_long = strncmp(argument, "--", 2) == 0 && argument[2] != '\0';
-    size_t length = is_long ? strcspn(argument + 2, "=") : 0;
-    bool joined = is_long ? argument[2 + length] == '=' : strlen(argument) > 2;
-    const struct poptOption *option = NULL;
-    if (is_long)
-        option = find_option(table, argument + 2, length, '\0');
-    else if (argument[0] == '-' && argument[1] != '\0')
-        option = find_option(table, NULL, 0, argument[1]);
-    if (is_long && option == NULL && !is_help(argument)) {
-        *index += !joined && next != NULL;
-        return take_value(&taken->values, argument + 2, length,
-                          joined ? argument + 3 + length : next, error);
-    }
-    pass(taken, argument);
-    if (option != NULL && takes_argument(option) && !joined && next != NULL) {
-        pass(taken, next);
-        ++*index;
-    }
-    return 0;
-}
-
-int command_values_take(struct command_values *taken, int argc, const char **argv,
-                        const struct poptOption *table, struct error *error)
+/* Takes every --NAME VALUE and --NAME=VALUE whose NAME is not an option's. The others are in `rest`, an array with room
+ * for all arguments; `*count` is their number. */
+static int take_values(struct command_input *input, const struct poptOption *table,
+                       const char **rest, int *count, struct error *error)
 {
     int status = 0;
-    *taken = (struct command_values){0};
-    taken->argv = alloc_zeroed((size_t)argc + 1, sizeof *taken->argv);
-    pass(taken, argv[0]);
-    for (int i = 1; i < argc && status == 0; i++)
-        status = sort_argument(taken, argc, argv, &i, table, error);
+    for (int i = 0; i < input->argc && status == 0; i++) {
+        bool is_long = strncmp(input->argv[i], "--", 2) == 0 && input->argv[i][2] != '\0';
+        const char *name = input->argv[i] + (is_long ? 2 : 0);
+        size_t length = strcspn(name, "=");
+        if (i == 0 || !is_long || has_option(table, name, length))
+            rest[(*count)++] = input->argv[i];
+        else if (name[length] == '=')
+            status = take_value(&input->values, name, length, name + length + 1, error);
+        else
+            status = take_value(&input->values, name, length,
+                                i + 1 < input->argc ? input->argv[++i] : NULL, error);
+    }
     return status;
 }
 
-void command_values_release(struct command_values *taken)
+int command_perform(int argc, const char **argv, const struct command_line *line,
+                    struct error *error)
 {
-    free(taken->argv);
-    bindings_release(&taken->values);
-    *taken = (struct command_values){0};
+    struct command_input input = {.argc = argc, .argv = argv};
+    const char **rest = alloc_zeroed((size_t)argc + 1, sizeof *rest);
+    int count = 0;
+    int status = 0;
+    if (line->takes == TAKES_VALUES)
+        status = take_values(&input, line->options, rest, &count, error);
+    if (status == 0)
+        status = line->takes == TAKES_VALUES ? parse(count, rest, line, &input.arguments, error)
+                                             : parse(argc, argv, line, &input.arguments, error);
+    if (status == 0)
+        status = line->run(line->user, &input, error);
+    bindings_release(&input.values);
+    free_list(input.arguments);
+    free_options(line->options);
+    free(rest);
+    return status < 0 ? status : 0;
 }
 
-int command_values_set(struct bindings *values, char *const *settings, struct error *error)
+/* --- one variant --- */
+
+void command_variant_options(struct command_variant *variant, struct poptOption *table)
 {
+    table[0] = option_text("kernel", 'k', &variant->kernel, "the template, by its name", "NAME");
+    table[1] = option_text("template", 0, &variant->path, "the template, by its file", "FILE");
+    table[2] = option_list(
+        "set", 's', &variant->settings,
+        "a parameter or problem value; may be repeated (default: the template's)", "NAME=VALUE");
+    table[3] = option_templates(&variant->templates);
+}
+
+int command_variant_load(struct command_variant *variant, struct command_input *input,
+                         struct error *error)
+{
+    if ((variant->kernel == NULL) == (variant->path == NULL))
+        return error_set(error, ERROR_USAGE,
+                         "name one template, for example --kernel reduce_sum or --template "
+                         "kernel_templates/reduce_sum.ini");
     int status = 0;
-    for (; settings != NULL && *settings != NULL && status == 0; settings++) {
-        size_t length = strcspn(*settings, "=");
-        status = take_value(values, *settings, length,
-                            (*settings)[length] == '=' ? *settings + length + 1 : NULL, error);
-    }
+    for (char **setting = variant->settings; setting != NULL && *setting != NULL && status == 0;
+         setting++)
+        status = command_value_set(&input->values, *setting, error);
+    if (status == 0 && variant->path == NULL)
+        variant->path = build_find_template(variant->templates, variant->kernel, error);
+    if (status == 0)
+        status = variant->path == NULL ? error->code
+                                       : template_load(&variant->template, variant->path, error);
+    return status == 0 ? build_bind(&variant->template, &input->values, false, &variant->parameters,
+                                    &variant->problem, error)
+                       : status;
+}
+
+void command_variant_release(struct command_variant *variant)
+{
+    bindings_release(&variant->parameters);
+    bindings_release(&variant->problem);
+    template_release(&variant->template);
+}
+
+/* --- what commands read and print --- */
+
+void command_notice(void *user, const struct error *notice)
+{
+    (void)user;
+    error_print(notice, stderr);
+}
+
+int command_read_record(const char *path, struct study **studies, size_t *count,
+                        struct error *error)
+{
+    struct record *record = NULL;
+    int status = record_open_existing(&record, path, error);
+    if (status == 0)
+        status = record_studies(record, studies, count, error);
+    record_close(record);
     return status;
+}
+
+void command_free_studies(struct study *studies, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        study_release(&studies[i]);
+    free(studies);
+}
+
+int command_count_variants(const struct sweep_kernel *kernel, const struct bindings *problem,
+                           const struct gpu *gpu, uint64_t *points, uint64_t *variants,
+                           struct error *error)
+{
+    struct bindings fixed = {0};
+    bindings_append(&fixed, problem);
+    gpu_bindings(gpu, &fixed);
+    struct space *space = space_new(&kernel->template, kernel->values, kernel->constraints,
+                                    kernel->constraint_count, &fixed);
+    int status = space_count(space, SPACE_VARIANT_LIMIT, variants, error);
+    *points = space_points(space);
+    space_free(space);
+    bindings_release(&fixed);
+    return status;
+}
+
+const char *command_variants_text(uint64_t variants, char buffer[32])
+{
+    bool many = variants > SPACE_VARIANT_LIMIT;
+    (void)snprintf(buffer, 32, "%s%" PRIu64, many ? "more than " : "",
+                   many ? (uint64_t)SPACE_VARIANT_LIMIT : variants);
+    return buffer;
 }

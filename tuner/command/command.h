@@ -9,6 +9,7 @@
 #include "record/tuned_file.h"
 #include "report/report.h"
 #include "template/sweep.h"
+#include "template/template.h"
 #include "template/value.h"
 
 #include <autotune/tuned.h>
@@ -16,6 +17,7 @@
 #include <popt.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
     JOBS_ALL = INT_MIN,       /* --jobs was not given: one worker per core */
@@ -48,12 +50,9 @@ struct command_options {
     int top;
 };
 
-/* Frees what popt allocated. */
-void command_options_release(struct command_options *options);
-
 /*
  * Lines of a command's option table, which ends with POPT_TABLEEND. popt stores what the user gives
- * in `*value`; strings are to be freed. `argument` stands for the value in the help.
+ * in `*value`; command_perform() frees strings and lists. `argument` stands for the value in the help.
  */
 struct poptOption option_text(const char *name, char letter, char **value, const char *help,
                               const char *argument);
@@ -73,25 +72,71 @@ struct poptOption option_format(struct command_options *options);
 struct poptOption option_top(struct command_options *options);
 struct poptOption option_record_on_network(struct command_options *options);
 
-/* The same, for commands with options of their own: where templates are looked for, and the values of
- * one variant and its problem. */
-struct poptOption option_templates(char **templates);
-struct poptOption option_variant(char ***settings);
+/* What is given besides options. */
+struct command_input {
+    int argc; /* as typed, the command's name first */
+    const char **argv;
+    char **arguments; /* ends with NULL */
+    struct bindings
+        values; /* of options named after a kernel's own values: --n 5000000, --n=5000000 */
+};
+
+enum command_takes { TAKES_OPTIONS, TAKES_ARGUMENTS, TAKES_VALUES };
+
+struct command_line {
+    const struct poptOption *options; /* without --help */
+    enum command_takes takes;         /* besides options; others are errors */
+    const char
+        *help; /* what --help prints between "Usage: autotune " and the options: the usage, an empty
+                         line, what the command does, and an example */
+    int (*run)(void *user, struct command_input *input, struct error *error);
+    void *user;
+};
 
 /*
- * Parses a command's arguments. `help` is what --help prints between "Usage: autotune " and the
- * options: the usage, an empty line, what the command does, and an example. Returns 0; 1 if the
- * user asked for help, which has been printed; or ERROR_USAGE for an unknown option, a bad number,
- * or an argument left over.
+ * Parses a command's arguments, calls `run`, and frees what the options and the input have. Returns what `run` did; 0
+ * if the user asked for help, which has been printed; or ERROR_USAGE for an unknown option, a bad number, an argument
+ * left over, or a value without a number.
  */
-int command_parse(int argc, const char **argv, const struct poptOption *options, const char *help,
-                  struct error *error);
+int command_perform(int argc, const char **argv, const struct command_line *line,
+                    struct error *error);
 
-/* The same for a command that takes arguments. `*arguments` is a new array that ends with NULL,
- * also on failure. */
-int command_parse_arguments(int argc, const char **argv, const struct poptOption *options,
-                            const char *help, char ***arguments, struct error *error);
-void command_arguments_release(char **arguments); /* NULL is allowed */
+/* One variant of a template, for the commands that take it from options. */
+struct command_variant {
+    char *kernel, *path, *templates; /* options */
+    char **settings;
+    struct template template;
+    struct bindings parameters, problem;
+};
+
+/* The first of a command's table. */
+enum { VARIANT_OPTIONS = 4 };
+void command_variant_options(struct command_variant *variant, struct poptOption *table);
+
+/* Loads the template, and binds the values of the input and of --set. Release it in any case. */
+int command_variant_load(struct command_variant *variant, struct command_input *input,
+                         struct error *error);
+void command_variant_release(struct command_variant *variant);
+
+/* The templates' folder. */
+struct poptOption option_templates(char **templates);
+
+/* Adds NAME=VALUE. Returns 0 or ERROR_USAGE. */
+int command_value_set(struct bindings *values, const char *setting, struct error *error);
+
+/* Prints it on stderr. */
+void command_notice(void *user, const struct error *notice);
+
+/* Reads all studies of a record, a new array. */
+int command_read_record(const char *path, struct study **studies, size_t *count,
+                        struct error *error);
+void command_free_studies(struct study *studies, size_t count);
+
+/* Counts a problem's points and variants, up to one more than SPACE_VARIANT_LIMIT; "12" or "more than 100000". */
+int command_count_variants(const struct sweep_kernel *kernel, const struct bindings *problem,
+                           const struct gpu *gpu, uint64_t *points, uint64_t *variants,
+                           struct error *error);
+const char *command_variants_text(uint64_t variants, char buffer[32]);
 
 /* Whether `kernels`, the names of --kernel, has `kernel`, or is NULL. */
 bool command_wants_kernel(char *const *kernels, const char *kernel);
@@ -121,7 +166,7 @@ int command_load_sweep(const struct command_options *options, bool unfinished, s
 /* `argv` as one line, for the record; a new string. */
 char *command_join(int argc, const char **argv);
 
-/* Reads --budget and --evaluations; leaves what is not given. Returns 0 or ERROR_USAGE. */
+/* Reads --budget and --evaluations, leaving what is not given, and checks --jobs. Returns 0 or ERROR_USAGE. */
 int command_read_limits(const struct command_options *options, struct sweep_limits *limits,
                         struct error *error);
 
@@ -142,25 +187,5 @@ int command_simulate(int argc, const char **argv, struct error *error);
 int command_import(int argc, const char **argv, struct error *error);
 int command_cache(int argc, const char **argv, struct error *error);
 int command_worker(int argc, const char **argv, struct error *error);
-
-/*
- * Options named after a kernel's own values, such as --n 5000000. No option table can list them, so
- * they are taken out before command_parse() sees the rest.
- */
-
-struct command_values {
-    const char **argv; /* what is left, the command's name first */
-    int argc;
-    struct bindings values; /* from --NAME VALUE and --NAME=VALUE if the table has no NAME */
-};
-
-/* Returns 0, or ERROR_USAGE for an option without a value or with an invalid one. Release `taken`
- * in either case. */
-int command_values_take(struct command_values *taken, int argc, const char **argv,
-                        const struct poptOption *table, struct error *error);
-void command_values_release(struct command_values *taken);
-
-/* Adds the values of --set NAME=VALUE; `settings` ends with NULL, or is NULL. */
-int command_values_set(struct bindings *values, char *const *settings, struct error *error);
 
 #endif

@@ -484,8 +484,10 @@ static void remove_work_folder(struct bundle *bundle)
     free(bundle->work);
 }
 
-static int make_bundle(struct bundle *bundle, struct error *error)
+static int make_bundle(void *user, struct command_input *input, struct error *error)
 {
+    struct bundle *bundle = user;
+    (void)input;
     if (bundle->output == NULL)
         return error_set(error, ERROR_USAGE, "no folder to write; name one with --output");
     int status = read_entries(bundle, error);
@@ -515,11 +517,6 @@ static void bundle_release(struct bundle *bundle)
     free(bundle->loaded);
     tuned_file_release(&bundle->tuned);
     remove_work_folder(bundle);
-    command_arguments_release(bundle->kernels);
-    command_arguments_release(bundle->sources);
-    free(bundle->tuned_path);
-    free(bundle->templates);
-    free(bundle->output);
 }
 
 int command_bundle(int argc, const char **argv, struct error *error)
@@ -540,16 +537,15 @@ int command_bundle(int argc, const char **argv, struct error *error)
             "an application must accept them, too"),
         option_text("output", 'o', &bundle.output, "the folder to write", "DIR"),
         POPT_TABLEEND};
-    int status = command_parse(
-        argc, argv, table,
+    const struct command_line line = {
+        table, TAKES_OPTIONS,
         "bundle --output DIR [OPTION...]\n\n"
         "Packs a tuned INI, the cubin of each configuration and the templates into one\n"
         "folder that an application ships. On a GPU that was tuned, the application then\n"
         "compiles nothing. Needs NVRTC, but no GPU.\n\n"
         "Example: autotune bundle --tuned results/tuned.ini --output bundle",
-        error);
-    if (status == 0)
-        status = make_bundle(&bundle, error);
+        make_bundle, &bundle};
+    int status = command_perform(argc, argv, &line, error);
     bundle_release(&bundle);
-    return status < 0 ? status : 0;
+    return status;
 }

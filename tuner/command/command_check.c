@@ -245,18 +245,6 @@ static int check_compile(const struct sweep *sweep, const struct gpu *gpu, struc
     return status;
 }
 
-/* --- the space --- */
-
-/* The space of one problem; `fixed` is what its constraints see, and outlives it. */
-static struct space *open_space(const struct sweep_kernel *kernel, const struct bindings *problem,
-                                const struct gpu *gpu, struct bindings *fixed)
-{
-    bindings_append(fixed, problem);
-    gpu_bindings(gpu, fixed);
-    return space_new(&kernel->template, kernel->values, kernel->constraints,
-                     kernel->constraint_count, fixed);
-}
-
 /* --- the summary --- */
 
 static void print_list(const char *name, const struct value_list *list)
@@ -273,22 +261,18 @@ static void print_list(const char *name, const struct value_list *list)
 static int print_problem(const struct sweep_kernel *kernel, const struct bindings *problem,
                          const struct gpu *gpu, struct error *error)
 {
-    struct bindings fixed = {0};
+    char number[32];
+    uint64_t points = 0;
     uint64_t variants = 0;
-    struct space *space = open_space(kernel, problem, gpu, &fixed);
-    int status = space_count(space, SPACE_VARIANT_LIMIT, &variants, error);
-    bool too_many = variants > SPACE_VARIANT_LIMIT;
+    int status = command_count_variants(kernel, problem, gpu, &points, &variants, error);
     if (status == 0) {
         char *text = bindings_text(problem);
-        printf("  %s%s%s%" PRIu64 " variant%s of %" PRIu64 "\n", text, text[0] != '\0' ? ": " : "",
-               too_many ? "more than " : "", too_many ? (uint64_t)SPACE_VARIANT_LIMIT : variants,
-               variants == 1 ? "" : "s", space_points(space));
+        printf("  %s%s%s variant%s of %" PRIu64 "\n", text, text[0] != '\0' ? ": " : "",
+               command_variants_text(variants, number), variants == 1 ? "" : "s", points);
         free(text);
     }
-    if (status == 0 && too_many && !kernel->limited)
+    if (status == 0 && variants > SPACE_VARIANT_LIMIT && !kernel->limited)
         status = sweep_too_many(kernel, error);
-    space_free(space);
-    bindings_release(&fixed);
     return status;
 }
 
@@ -359,7 +343,10 @@ static int list_problem(const struct sweep_kernel *kernel, const struct bindings
                         const struct gpu *gpu, struct error *error)
 {
     struct bindings fixed = {0};
-    struct space *space = open_space(kernel, problem, gpu, &fixed);
+    bindings_append(&fixed, problem);
+    gpu_bindings(gpu, &fixed);
+    struct space *space = space_new(&kernel->template, kernel->values, kernel->constraints,
+                                    kernel->constraint_count, &fixed);
     const struct value *values = space_values(space);
     int status;
     while ((status = space_skip(space, error)) == 1 && !ferror(stdout)) {
@@ -393,54 +380,61 @@ static int list_variants(const struct sweep *sweep, const struct gpu *gpu, struc
     return status;
 }
 
-int command_check_sweep(int argc, const char **argv, struct error *error)
+struct check_options {
+    struct command_options shared;
+    int list;
+    int compile;
+};
+
+static int check(void *user, struct command_input *input, struct error *error)
 {
-    struct command_options options = {0};
-    int list = 0;
-    int compile = 0;
-    const struct poptOption table[] = {
-        option_config(&options),
-        option_template(&options),
-        option_settings(&options),
-        option_text("arch", 'a', &options.arch,
-                    "the architecture whose attributes the constraints use (default: sm_90)",
-                    "sm_XX"),
-        option_kernels(&options),
-        option_flag("list", 0, &list, "print every variant as a line of CSV"),
-        option_flag("compile", 0, &compile,
-                    "compile the default variant and the reference, for --arch or this machine's "
-                    "GPU, and check their launches; runs nothing"),
-        POPT_TABLEEND};
+    const struct check_options *options = user;
+    const char *arch = options->shared.arch;
     struct sweep sweep = {0};
     enum report_format format;
     struct gpu gpu;
-    int status = command_parse(
-        argc, argv, table,
+    (void)input;
+    int status = command_check(&options->shared, true, &format, error);
+    if (status == 0 && options->list && options->compile)
+        status =
+            error_set(error, ERROR_USAGE, "--list and --compile exclude each other; leave one out");
+    if (status == 0)
+        status = command_load_sweep(&options->shared, !options->compile, &sweep, error);
+    if (status == 0)
+        status = options->compile ? compile_gpu(arch, &gpu, error)
+                                  : gpu_from_arch(arch != NULL ? arch : "sm_90", &gpu, error);
+    if (status == 0)
+        status = (options->compile ? check_compile
+                  : options->list  ? list_variants
+                                   : print_summary)(&sweep, &gpu, error);
+    if (status == 0)
+        status = sweep_check_finished(&sweep, error);
+    sweep_release(&sweep);
+    return status;
+}
+
+int command_check_sweep(int argc, const char **argv, struct error *error)
+{
+    struct check_options options = {0};
+    const struct poptOption table[] = {
+        option_config(&options.shared),
+        option_template(&options.shared),
+        option_settings(&options.shared),
+        option_text("arch", 'a', &options.shared.arch,
+                    "the architecture whose attributes the constraints use (default: sm_90)",
+                    "sm_XX"),
+        option_kernels(&options.shared),
+        option_flag("list", 0, &options.list, "print every variant as a line of CSV"),
+        option_flag("compile", 0, &options.compile,
+                    "compile the default variant and the reference, for --arch or this machine's "
+                    "GPU, and check their launches; runs nothing"),
+        POPT_TABLEEND};
+    const struct command_line line = {
+        table, TAKES_OPTIONS,
         "check {--config FILE | --template FILE} [OPTION...]\n\n"
         "Checks a sweep and prints the search space of each kernel. Needs no GPU, and\n"
         "NVRTC only with --compile.\n\n"
         "Example: autotune check --config configs/sweep.ini",
-        error);
-    if (status != 0)
-        goto done;
-    status = command_check(&options, true, &format, error);
-    if (status == 0 && list && compile)
-        status =
-            error_set(error, ERROR_USAGE, "--list and --compile exclude each other; leave one out");
-    if (status == 0)
-        status = command_load_sweep(&options, !compile, &sweep, error);
-    if (status == 0)
-        status = compile
-                     ? compile_gpu(options.arch, &gpu, error)
-                     : gpu_from_arch(options.arch != NULL ? options.arch : "sm_90", &gpu, error);
-    if (status == 0)
-        status = (compile ? check_compile
-                  : list  ? list_variants
-                          : print_summary)(&sweep, &gpu, error);
-    if (status == 0)
-        status = sweep_check_finished(&sweep, error);
-    sweep_release(&sweep);
-done:
-    command_options_release(&options);
-    return status < 0 ? status : 0;
+        check, &options};
+    return command_perform(argc, argv, &line, error);
 }

@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/open_regular.h"
 #include "record/compare.h"
-#include "record/record.h"
 #include "report/compare_report.h"
 
 #include <stdio.h>
@@ -52,19 +51,13 @@ static void add_winner(struct compare_set *set, struct study *study)
 
 static int load_record(const char *path, struct compare_set *set, struct error *error)
 {
-    struct record *record = NULL;
     struct study *studies = NULL;
     size_t count = 0;
-    int status = record_open_existing(&record, path, error);
-    if (status == 0)
-        status = record_studies(record, &studies, &count, error);
-    for (size_t i = 0; i < count; i++) {
+    int status = command_read_record(path, &studies, &count, error);
+    for (size_t i = 0; i < count; i++)
         if (studies[i].has_winner && !studies[i].environment.static_mode)
             add_winner(set, &studies[i]);
-        study_release(&studies[i]);
-    }
-    free(studies);
-    record_close(record);
+    command_free_studies(studies, count);
     return status;
 }
 
@@ -175,12 +168,20 @@ static int compare(const char *a_path, const char *b_path, enum report_format fo
     return status;
 }
 
-static size_t count_arguments(char *const *arguments)
+static int compare_paths(void *user, struct command_input *input, struct error *error)
 {
+    char *const *paths = input->arguments;
     size_t count = 0;
-    while (arguments[count] != NULL)
+    enum report_format format;
+    int status = command_check(user, false, &format, error);
+    while (paths[count] != NULL)
         count++;
-    return count;
+    if (status == 0 && count != 2)
+        status = error_set(error, ERROR_USAGE,
+                           "expected two results folders, records or tuned INIs, not %zu; see "
+                           "`autotune compare --help`",
+                           count);
+    return status == 0 ? compare(paths[0], paths[1], format, error) : status;
 }
 
 int command_compare(int argc, const char **argv, struct error *error)
@@ -189,10 +190,8 @@ int command_compare(int argc, const char **argv, struct error *error)
     const struct poptOption table[] = {option_text("format", 'f', &options.format,
                                                    "table, csv or json (default: table)", "FORMAT"),
                                        POPT_TABLEEND};
-    char **paths = NULL;
-    enum report_format format;
-    int status = command_parse_arguments(
-        argc, argv, table,
+    const struct command_line line = {
+        table, TAKES_ARGUMENTS,
         "compare A B [OPTION...]\n\n"
         "Compares the winners of two results, for each kernel, problem and GPU, and\n"
         "prints which changed and which are faster or slower by more than noise. A and B\n"
@@ -201,17 +200,6 @@ int command_compare(int argc, const char **argv, struct error *error)
         "Exit status: 0 nothing is slower, 1 something is slower by more than noise,\n"
         "2 usage, or A and B have nothing in common.\n\n"
         "Example: autotune compare results.before results",
-        &paths, error);
-    if (status == 0)
-        status = command_check(&options, false, &format, error);
-    if (status == 0 && count_arguments(paths) != 2)
-        status = error_set(error, ERROR_USAGE,
-                           "expected two results folders, records or tuned INIs, not %zu; see "
-                           "`autotune compare --help`",
-                           count_arguments(paths));
-    if (status == 0)
-        status = compare(paths[0], paths[1], format, error);
-    command_arguments_release(paths);
-    command_options_release(&options);
-    return status < 0 ? status : 0;
+        compare_paths, &options};
+    return command_perform(argc, argv, &line, error);
 }

@@ -14,12 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void print_notice(void *user, const struct error *notice)
-{
-    (void)user;
-    error_print(notice, stderr);
-}
-
 static int keep_study(void *user, const struct study *study, struct error *error)
 {
     (void)user;
@@ -34,8 +28,6 @@ static int read_options(const struct command_options *options, struct sweep_limi
 {
     enum report_format unused;
     int status = command_check(options, true, &unused, error);
-    if (status == 0 && options->jobs < 1 && options->jobs != JOBS_ALL)
-        return error_set(error, ERROR_USAGE, "--jobs must be at least 1");
     return status == 0 ? command_read_limits(options, limits, error) : status;
 }
 
@@ -168,13 +160,13 @@ static void notice_storage(const struct command_options *options, const struct s
 {
     char *cache = cubin_cache_default_folder();
     storage_notice(options->results != NULL ? options->results : sweep->results, cache,
-                   print_notice, NULL);
+                   command_notice, NULL);
     free(cache);
 }
 
-static int cover(int argc, const char **argv, const struct command_options *options,
-                 struct error *error)
+static int cover(void *user, struct command_input *input, struct error *error)
 {
+    const struct command_options *options = user;
     struct sweep sweep = {0};
     struct sweep_limits limits = {0};
     int status = read_options(options, &limits, error);
@@ -182,7 +174,7 @@ static int cover(int argc, const char **argv, const struct command_options *opti
         status = command_load_sweep(options, false, &sweep, error);
     if (status != 0)
         return status;
-    char *arguments = command_join(argc, argv);
+    char *arguments = command_join(input->argc, input->argv);
     char *command = alloc_format("autotune cover%s", arguments + strlen("autotune"));
     const struct run_options run = {
         .command = command,
@@ -195,7 +187,7 @@ static int cover(int argc, const char **argv, const struct command_options *opti
         .no_wait = options->no_wait != 0,
         .record_on_network = options->record_on_network != 0,
         .quiet = options->quiet != 0,
-        .notice = print_notice,
+        .notice = command_notice,
         .study_done = keep_study,
     };
     interrupt_install();
@@ -233,8 +225,8 @@ int command_cover(int argc, const char **argv, struct error *error)
                     "fail if another run is using the GPU (default: wait for it)"),
         option_record_on_network(&options),
         POPT_TABLEEND};
-    int status = command_parse(
-        argc, argv, table,
+    const struct command_line line = {
+        table, TAKES_OPTIONS,
         "cover --config FILE [OPTION...]\n\n"
         "Finds a few configurations that serve a whole range of problems: applications\n"
         "get the one that was the fastest at the nearest measured size. The kernel's\n"
@@ -245,9 +237,6 @@ int command_cover(int argc, const char **argv, struct error *error)
         "which configuration is best. What is already in the record is not measured\n"
         "again.\n\n"
         "Example: autotune cover --config configs/cover.ini --budget 2m",
-        error);
-    if (status == 0)
-        status = cover(argc, argv, &options, error);
-    command_options_release(&options);
-    return status < 0 ? status : 0;
+        cover, &options};
+    return command_perform(argc, argv, &line, error);
 }

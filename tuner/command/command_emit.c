@@ -5,7 +5,6 @@
 #include "base/write_file.h"
 #include "compile/sass.h"
 #include "compile/single_compile.h"
-#include "template/template_load.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,41 +13,11 @@
 
 struct emission {
     int source, ptx, cubin, sass; /* flags; none: source */
-    char *kernel;
-    char *templates;
     char *arch;
     char *output;
-    char **settings;
-    struct template template;
-    struct bindings parameters, problem;
+    struct command_variant variant;
     struct single_compile builder;
 };
-
-static void emission_release(struct emission *emission)
-{
-    single_compile_release(&emission->builder);
-    bindings_release(&emission->parameters);
-    bindings_release(&emission->problem);
-    template_release(&emission->template);
-    command_arguments_release(emission->settings);
-    free(emission->kernel);
-    free(emission->templates);
-    free(emission->arch);
-    free(emission->output);
-}
-
-static int load(struct emission *emission, struct error *error)
-{
-    if (emission->kernel == NULL)
-        return error_set(error, ERROR_USAGE,
-                         "no kernel; name its template, for example --kernel reduce_sum");
-    char *path = build_find_template(emission->templates, emission->kernel, error);
-    if (path == NULL)
-        return error->code;
-    int status = template_load(&emission->template, path, error);
-    free(path);
-    return status;
-}
 
 /* Writes the listing, followed by its numbers of instructions, as comments. */
 static int write_sass(const struct compilation *compilation, FILE *stream, struct error *error)
@@ -118,53 +87,45 @@ static int emit_to(struct emission *emission, const struct build *build, struct 
     return write_file_finish(&file, status, error);
 }
 
-static int emit(struct emission *emission, struct bindings *values, struct error *error)
+static int emit(void *user, struct command_input *input, struct error *error)
 {
+    struct emission *emission = user;
+    struct command_variant *variant = &emission->variant;
     if (emission->source + emission->ptx + emission->cubin + emission->sass > 1)
         return error_set(error, ERROR_USAGE, "choose one of --source, --ptx, --cubin and --sass");
     if (emission->sass && sass_available(error) != 0)
         return error->code;
-    int status = command_values_set(values, emission->settings, error);
-    if (status == 0)
-        status = load(emission, error);
-    if (status == 0)
-        status = build_bind(&emission->template, values, false, &emission->parameters,
-                            &emission->problem, error);
-    struct build build = {&emission->template, &emission->parameters, &emission->problem,
+    struct build build = {&variant->template, &variant->parameters, &variant->problem,
                           emission->arch != NULL ? emission->arch : "sm_90", false};
-    return status != 0 ? status : emit_to(emission, &build, error);
+    int status = command_variant_load(variant, input, error);
+    if (status == 0)
+        status = emit_to(emission, &build, error);
+    single_compile_release(&emission->builder);
+    command_variant_release(variant);
+    return status;
 }
 
 int command_emit(int argc, const char **argv, struct error *error)
 {
     struct emission emission = {0};
-    const struct poptOption table[] = {
-        option_text("kernel", 'k', &emission.kernel, "the template", "NAME"),
-        option_variant(&emission.settings),
-        option_flag("source", 0, &emission.source,
-                    "its source, preceded by its definitions (the default)"),
+    struct poptOption table[VARIANT_OPTIONS + 7] = {
+        [VARIANT_OPTIONS] = option_flag("source", 0, &emission.source,
+                                        "its source, preceded by its definitions (the default)"),
         option_flag("ptx", 0, &emission.ptx, "its PTX"),
         option_flag("cubin", 0, &emission.cubin, "its cubin"),
         option_flag("sass", 0, &emission.sass,
                     "its machine code, followed by the number of instructions of each kind; needs "
                     "nvdisasm or cuobjdump"),
         option_text("arch", 'a', &emission.arch, "the architecture (default: sm_90)", "sm_XX"),
-        option_templates(&emission.templates),
         option_text("output", 'o', &emission.output, "write to this file (default: stdout)",
                     "FILE"),
         POPT_TABLEEND};
-    struct command_values taken;
-    int status = command_values_take(&taken, argc, argv, table, error);
-    if (status == 0)
-        status = command_parse(
-            taken.argc, taken.argv, table,
-            "emit --kernel NAME [--set NAME=VALUE...] [OPTION...]\n\n"
-            "Writes the source, PTX, cubin or machine code of one variant. Needs no GPU.\n\n"
-            "Example: autotune emit --kernel reduce_sum --set block_size=256 --ptx",
-            error);
-    if (status == 0)
-        status = emit(&emission, &taken.values, error);
-    command_values_release(&taken);
-    emission_release(&emission);
-    return status < 0 ? status : 0;
+    const struct command_line line = {
+        table, TAKES_VALUES,
+        "emit {--kernel NAME | --template FILE} [OPTION...]\n\n"
+        "Writes the source, PTX, cubin or machine code of one variant. Needs no GPU.\n\n"
+        "Example: autotune emit --kernel reduce_sum --set block_size=256 --ptx",
+        emit, &emission};
+    command_variant_options(&emission.variant, table);
+    return command_perform(argc, argv, &line, error);
 }

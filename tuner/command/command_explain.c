@@ -107,15 +107,17 @@ static void print_answer(const struct command_query *query)
                match->from->template_hash);
 }
 
-static int explain(struct command_query *query, const struct bindings *values, struct error *error)
+static int explain(void *user, struct command_input *input, struct error *error)
 {
+    struct command_query *query = user;
     int status = command_query_load(query, true, error);
     if (status == 0)
         status = command_query_find_gpu(query, error);
     if (status == 0)
-        status = command_query_ask(query, values, error);
+        status = command_query_ask(query, &input->values, error);
     if (status == 0)
         print_answer(query);
+    command_query_release(query);
     return status;
 }
 
@@ -123,20 +125,13 @@ int command_explain(int argc, const char **argv, struct error *error)
 {
     struct command_query query = {0};
     struct poptOption table[QUERY_OPTIONS + 1];
-    struct command_values taken;
+    const struct command_line line = {
+        table, TAKES_VALUES,
+        "explain --kernel NAME [--VALUE NUMBER...] [OPTION...]\n\n"
+        "Prints which configuration an application would get for a problem on a GPU, and\n"
+        "why. Give each value of the problem as an option with its name: --n 4096.\n\n"
+        "Example: autotune explain --kernel reduce_sum --n 5000000 --gpu \"NVIDIA H200\"",
+        explain, &query};
     command_query_options(&query, table);
-    int status = command_values_take(&taken, argc, argv, table, error);
-    if (status == 0)
-        status = command_parse(
-            taken.argc, taken.argv, table,
-            "explain --kernel NAME [--VALUE NUMBER...] [OPTION...]\n\n"
-            "Prints which configuration an application would get for a problem on a GPU, and\n"
-            "why. Give each value of the problem as an option with its name: --n 4096.\n\n"
-            "Example: autotune explain --kernel reduce_sum --n 5000000 --gpu \"NVIDIA H200\"",
-            error);
-    if (status == 0)
-        status = explain(&query, &taken.values, error);
-    command_values_release(&taken);
-    command_query_release(&query);
-    return status < 0 ? status : 0;
+    return command_perform(argc, argv, &line, error);
 }

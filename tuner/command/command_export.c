@@ -281,16 +281,21 @@ static int export_to(struct export *export, const struct bindings *values, FILE 
     return status != 0 ? status : write_answer(export, stream, error);
 }
 
-static int export_file(struct export *export, const struct bindings *values, struct error *error)
+static int export_file(void *user, struct command_input *input, struct error *error)
 {
+    struct export *export = user;
     struct write_file file;
-    if (export->output == NULL)
-        return export_to(export, values, stdout, error);
-    int status = write_file_begin(&file, export->output, error);
-    if (status != 0)
-        return status;
-    status = export_to(export, values, file.stream, error);
-    return write_file_finish(&file, status, error);
+    int status = 0;
+    if (export->output == NULL) {
+        status = export_to(export, &input->values, stdout, error);
+    } else {
+        status = write_file_begin(&file, export->output, error);
+        if (status == 0)
+            status = write_file_finish(&file, export_to(export, &input->values, file.stream, error),
+                                       error);
+    }
+    command_query_release(&export->query);
+    return status;
 }
 
 int command_export(int argc, const char **argv, struct error *error)
@@ -305,21 +310,13 @@ int command_export(int argc, const char **argv, struct error *error)
                     "the -D options of the configuration for a problem, one per line"),
         option_text("output", 'o', &export.output, "write to this file (default: stdout)", "FILE"),
     };
-    struct command_values taken;
+    const struct command_line line = {
+        table, TAKES_VALUES,
+        "export --header|--definitions [--VALUE NUMBER...] [OPTION...]\n\n"
+        "Writes tuned configurations for applications that compile ahead of time.\n\n"
+        "Example: autotune export --header --output tuned_kernels.h\n"
+        "Example: autotune export --header -k reduce_sum --gpu \"NVIDIA H200\" --n 2^24",
+        export_file, &export};
     command_query_options(&export.query, table + OWN_OPTIONS);
-    int status = command_values_take(&taken, argc, argv, table, error);
-    if (status == 0)
-        status = command_parse(
-            taken.argc, taken.argv, table,
-            "export --header|--definitions [--VALUE NUMBER...] [OPTION...]\n\n"
-            "Writes tuned configurations for applications that compile ahead of time.\n\n"
-            "Example: autotune export --header --output tuned_kernels.h\n"
-            "Example: autotune export --header -k reduce_sum --gpu \"NVIDIA H200\" --n 2^24",
-            error);
-    if (status == 0)
-        status = export_file(&export, &taken.values, error);
-    command_values_release(&taken);
-    command_query_release(&export.query);
-    free(export.output);
-    return status < 0 ? status : 0;
+    return command_perform(argc, argv, &line, error);
 }

@@ -7,7 +7,6 @@
 #include "exchange/t4_study.h"
 #include "record/gpu.h"
 #include "record/record.h"
-#include "template/space.h"
 #include "tune/run.h"
 
 #include <inttypes.h>
@@ -17,37 +16,21 @@
 
 /* --- T1 --- */
 
-/* Counts the variants for the first problem; the constraints see the attributes of sm_90. */
-static int count_variants(const struct sweep_kernel *kernel, uint64_t *points, uint64_t *variants,
-                          struct error *error)
-{
-    struct bindings fixed = {0};
-    struct gpu gpu;
-    int status = gpu_from_arch("sm_90", &gpu, error);
-    if (status != 0)
-        return status;
-    bindings_append(&fixed, &kernel->problems[0]);
-    gpu_bindings(&gpu, &fixed);
-    struct space *space = space_new(&kernel->template, kernel->values, kernel->constraints,
-                                    kernel->constraint_count, &fixed);
-    status = space_count(space, SPACE_VARIANT_LIMIT, variants, error);
-    *points = space_points(space);
-    space_free(space);
-    bindings_release(&fixed);
-    return status;
-}
-
-/* What is in the sweep that was written. */
+/* What is in the sweep that was written, for its first problem; the constraints see the attributes of sm_90. */
 static int print_space(const struct sweep_kernel *kernel, struct error *error)
 {
+    char text[32];
     uint64_t points = 0;
     uint64_t variants = 0;
-    int status = count_variants(kernel, &points, &variants, error);
-    bool many = variants > SPACE_VARIANT_LIMIT;
+    struct gpu gpu;
+    int status = gpu_from_arch("sm_90", &gpu, error);
     if (status == 0)
-        printf("%s: %zu parameters, %zu constraints, %s%" PRIu64 " variants of %" PRIu64 "\n",
-               kernel->label, kernel->template.parameter_count, kernel->constraint_count,
-               many ? "more than " : "", many ? (uint64_t)SPACE_VARIANT_LIMIT : variants, points);
+        status =
+            command_count_variants(kernel, &kernel->problems[0], &gpu, &points, &variants, error);
+    if (status == 0)
+        printf("%s: %zu parameters, %zu constraints, %s variants of %" PRIu64 "\n", kernel->label,
+               kernel->template.parameter_count, kernel->constraint_count,
+               command_variants_text(variants, text), points);
     return status;
 }
 
@@ -136,8 +119,10 @@ static int refuse_option(const char *option, const char *format, struct error *e
     return error_set(error, ERROR_USAGE, "%s is for %s files", option, format);
 }
 
-static int import(const struct import_options *options, char *const *files, struct error *error)
+static int import(void *user, struct command_input *input, struct error *error)
 {
+    const struct import_options *options = user;
+    char *const *files = input->arguments;
     const struct command_options *shared = &options->shared;
     const char *name = shared->kernels != NULL ? shared->kernels[0] : NULL;
     if (files[0] == NULL || files[1] != NULL)
@@ -164,7 +149,6 @@ static int import(const struct import_options *options, char *const *files, stru
 int command_import(int argc, const char **argv, struct error *error)
 {
     struct import_options options = {0};
-    char **files = NULL;
     const struct poptOption table[] = {
         option_list("kernel", 'k', &options.shared.kernels,
                     "the kernel's name (default: T1: the file's, T4: as its metadata says)",
@@ -179,8 +163,8 @@ int command_import(int argc, const char **argv, struct error *error)
                     "NAME"),
         option_record_on_network(&options.shared),
         POPT_TABLEEND};
-    int status = command_parse_arguments(
-        argc, argv, table,
+    const struct command_line line = {
+        table, TAKES_ARGUMENTS,
         "import FILE\n\n"
         "Reads a file of Kernel Tuner, KTT or BAT. A T1 file, their input, is converted\n"
         "to a template and a sweep; what it does not say is left as a gap, marked TODO.\n"
@@ -188,12 +172,6 @@ int command_import(int argc, const char **argv, struct error *error)
         "The results in a T4 file go into the record, under the name of the tool that\n"
         "measured them.\n\n"
         "Example: autotune import gemm.json",
-        &files, error);
-    if (status == 0)
-        status = import(&options, files, error);
-    command_arguments_release(files);
-    command_options_release(&options.shared);
-    free(options.tool);
-    free(options.gpu);
-    return status < 0 ? status : 0;
+        import, &options};
+    return command_perform(argc, argv, &line, error);
 }

@@ -41,26 +41,17 @@ static void print_json(const struct gpu *gpus, size_t count)
     json_decref(list);
 }
 
-int command_devices(int argc, const char **argv, struct error *error)
+static int devices(void *user, struct command_input *input, struct error *error)
 {
-    struct command_options options = {0};
-    const struct poptOption table[] = {
-        option_text("format", 'f', &options.format, "table or json (default: table)", "FORMAT"),
-        POPT_TABLEEND};
+    const struct command_options *options = user;
     enum report_format format;
     struct gpu *gpus = NULL;
     size_t count = 0;
-    int status = command_parse(argc, argv, table,
-                               "devices [OPTION...]\n\n"
-                               "Lists the GPUs with every attribute that expressions can use.\n\n"
-                               "Example: autotune devices --format json",
-                               error);
-    if (status != 0)
-        goto done;
-    status = command_check(&options, false, &format, error);
+    (void)input;
+    int status = command_check(options, false, &format, error);
     if (status == 0 && format != REPORT_TABLE && format != REPORT_JSON)
         status = error_set(error, ERROR_USAGE, "unknown format '%s'; choose table or json",
-                           options.format);
+                           options->format);
     if (status == 0)
         status = gpu_list(&gpus, &count, error);
     if (status == 0 && format == REPORT_JSON)
@@ -70,9 +61,22 @@ int command_devices(int argc, const char **argv, struct error *error)
     if (status == 0 && count == 0)
         status = error_set(error, ERROR_DEVICE, "the driver found no GPU");
     free(gpus);
-done:
-    command_options_release(&options);
-    return status < 0 ? status : 0;
+    return status;
+}
+
+int command_devices(int argc, const char **argv, struct error *error)
+{
+    struct command_options options = {0};
+    const struct poptOption table[] = {
+        option_text("format", 'f', &options.format, "table or json (default: table)", "FORMAT"),
+        POPT_TABLEEND};
+    const struct command_line line = {
+        table, TAKES_OPTIONS,
+        "devices [OPTION...]\n\n"
+        "Lists the GPUs with every attribute that expressions can use.\n\n"
+        "Example: autotune devices --format json",
+        devices, &options};
+    return command_perform(argc, argv, &line, error);
 }
 
 /* --- cache --- */
@@ -118,25 +122,30 @@ static int clear(const char *folder, struct error *error)
     return status;
 }
 
+static int cache(void *user, struct command_input *input, struct error *error)
+{
+    const int *empty = user;
+    char *folder = cubin_cache_default_folder();
+    (void)input;
+    int status = *empty ? clear(folder, error) : show(folder, error);
+    free(folder);
+    return status;
+}
+
 int command_cache(int argc, const char **argv, struct error *error)
 {
     int empty = 0;
     const struct poptOption table[] = {
         option_flag("clear", 0, &empty, "remove everything from the cache"), POPT_TABLEEND};
-    int status = command_parse(
-        argc, argv, table,
+    const struct command_line line = {
+        table, TAKES_OPTIONS,
         "cache [--clear]\n\n"
         "Shows the cache of compiled variants, or empties it.\n\n"
         "When a run makes the cache larger than 2048 MiB, or than AUTOTUNE_CACHE_MB if\n"
         "that is set, the least recently used variants are removed.\n\n"
         "Example: autotune cache --clear",
-        error);
-    if (status != 0)
-        return status < 0 ? status : 0;
-    char *folder = cubin_cache_default_folder();
-    status = empty ? clear(folder, error) : show(folder, error);
-    free(folder);
-    return status;
+        cache, &empty};
+    return command_perform(argc, argv, &line, error);
 }
 
 /* --- worker --- */

@@ -157,8 +157,10 @@ static int merge_file(struct merge *merge, const char *path, struct error *error
     return 0;
 }
 
-static int merge_files(char *const *files, const char *output, struct error *error)
+static int merge_files(void *user, struct command_input *input, struct error *error)
 {
+    const char *output = *(char *const *)user;
+    char *const *files = input->arguments;
     struct merge merge = {0};
     int lock = -1;
     if (files[0] == NULL)
@@ -186,9 +188,8 @@ int command_merge(int argc, const char **argv, struct error *error)
     const struct poptOption table[] = {
         option_text("output", 'o', &output, "the file to write; may be one of the inputs", "FILE"),
         POPT_TABLEEND};
-    char **files = NULL;
-    int status = command_parse_arguments(
-        argc, argv, table,
+    const struct command_line line = {
+        table, TAKES_ARGUMENTS,
         "merge FILE... --output FILE\n\n"
         "Merges tuned INIs. If two have an entry for the same kernel, GPU, problem and\n"
         "cache state, the first of these rules that applies decides which one is kept:\n"
@@ -203,10 +204,6 @@ int command_merge(int argc, const char **argv, struct error *error)
         "Of two covers of the same problems, the later one is kept.\n"
         "Each choice is printed.\n\n"
         "Example: autotune merge h200.ini a100.ini --output tuned.ini",
-        &files, error);
-    if (status == 0)
-        status = merge_files(files, output, error);
-    command_arguments_release(files);
-    free(output);
-    return status < 0 ? status : 0;
+        merge_files, &output};
+    return command_perform(argc, argv, &line, error);
 }

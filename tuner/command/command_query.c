@@ -307,12 +307,4 @@ void command_query_release(struct command_query *query)
 {
     template_release(&query->template);
     tuned_free(query->table);
-    free(query->kernel);
-    free(query->tuned);
-    free(query->template_path);
-    free(query->gpu_name);
-    free(query->arch);
-    free(query->limit);
-    free(query->cache);
-    *query = (struct command_query){0};
 }

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 struct command_query {
-    /* options; strings are popt's, freed by command_query_release() */
+    /* options */
     char *kernel;
     char *tuned;
     char *template_path;

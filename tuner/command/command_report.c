@@ -1,7 +1,6 @@
 #include "command/command.h"
 
 #include "base/alloc.h"
-#include "record/record.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +41,28 @@ static int print(const struct command_options *options, enum report_format forma
     return status;
 }
 
+static int report(void *user, struct command_input *input, struct error *error)
+{
+    const struct command_options *options = user;
+    struct study *studies = NULL;
+    size_t count = 0;
+    enum report_format format;
+    (void)input;
+    char *path =
+        alloc_format("%s/record.sqlite", options->results != NULL ? options->results : "results");
+    int status = command_check(options, false, &format, error);
+    if (status == 0)
+        status = command_read_record(path, &studies, &count, error);
+    if (status == 0 && count == 0) /* the run that made it was interrupted before its first study */
+        status = error_set_at(error, ERROR_RECORD, path, 0,
+                              "the record is empty; run `autotune --config FILE` first");
+    if (status == 0)
+        status = print(options, format, studies, count, error);
+    command_free_studies(studies, count);
+    free(path);
+    return status;
+}
+
 int command_report(int argc, const char **argv, struct error *error)
 {
     struct command_options options = {0};
@@ -56,37 +77,12 @@ int command_report(int argc, const char **argv, struct error *error)
                     "PATH"),
         option_top(&options),
         POPT_TABLEEND};
-    struct record *record = NULL;
-    struct study *studies = NULL;
-    size_t count = 0;
-    enum report_format format;
-    int status = command_parse(
-        argc, argv, table,
+    const struct command_line line = {
+        table, TAKES_OPTIONS,
         "report [OPTION...]\n\n"
         "Prints the stored results again, or writes them as a page with charts. Needs\n"
         "no GPU.\n\n"
         "Example: autotune report --kernel reduce_sum --format html --output sum.html",
-        error);
-    if (status != 0)
-        goto done;
-    status = command_check(&options, false, &format, error);
-    char *path =
-        alloc_format("%s/record.sqlite", options.results != NULL ? options.results : "results");
-    if (status == 0)
-        status = record_open_existing(&record, path, error);
-    if (status == 0)
-        status = record_studies(record, &studies, &count, error);
-    if (status == 0 && count == 0) /* the run that made it was interrupted before its first study */
-        status = error_set_at(error, ERROR_RECORD, path, 0,
-                              "the record is empty; run `autotune --config FILE` first");
-    if (status == 0)
-        status = print(&options, format, studies, count, error);
-    for (size_t i = 0; i < count; i++)
-        study_release(&studies[i]);
-    free(studies);
-    record_close(record);
-    free(path);
-done:
-    command_options_release(&options);
-    return status < 0 ? status : 0;
+        report, &options};
+    return command_perform(argc, argv, &line, error);
 }

@@ -14,50 +14,12 @@
 /* As a sweep's. */
 #define LAUNCH_TIMEOUT_S 2.0
 
-struct variant {
-    char *kernel;
-    char *path;
-    char *templates;
-    char **settings;
+struct single {
+    struct command_variant variant;
     int device;
     int differences;
     int no_wait;
-    struct template template;
-    struct bindings parameters, problem;
 };
-
-static void variant_release(struct variant *variant)
-{
-    command_arguments_release(variant->settings);
-    free(variant->kernel);
-    free(variant->path);
-    free(variant->templates);
-    bindings_release(&variant->parameters);
-    bindings_release(&variant->problem);
-    template_release(&variant->template);
-}
-
-static int load(struct variant *variant, struct error *error)
-{
-    if ((variant->kernel == NULL) == (variant->path == NULL))
-        return error_set(error, ERROR_USAGE,
-                         "name one template, for example --kernel reduce_sum or --template "
-                         "kernel_templates/reduce_sum.ini");
-    if (variant->path == NULL)
-        variant->path = build_find_template(variant->templates, variant->kernel, error);
-    if (variant->path == NULL)
-        return error->code;
-    int status = template_load(&variant->template, variant->path, error);
-    return status != 0 ? status : macro_check(&variant->template, error);
-}
-
-static int bind(struct variant *variant, struct bindings *values, struct error *error)
-{
-    int status = command_values_set(values, variant->settings, error);
-    return status != 0 ? status
-                       : build_bind(&variant->template, values, false, &variant->parameters,
-                                    &variant->problem, error);
-}
 
 static void print_notice(const struct error *notice)
 {
@@ -66,7 +28,7 @@ static void print_notice(const struct error *notice)
 
 /* --- printing --- */
 
-static void print_head(const struct variant *variant, const struct single_run *run)
+static void print_head(const struct command_variant *variant, const struct single_run *run)
 {
     char *problem = bindings_text(&variant->problem);
     char *parameters = bindings_text(&variant->parameters);
@@ -124,7 +86,7 @@ static void print_time(const struct single_run *run)
 }
 
 /* Returns 0, or ERROR_NOTHING_VALID if the variant failed. */
-static int print_result(const struct variant *variant, const struct single_run *run,
+static int print_result(const struct command_variant *variant, const struct single_run *run,
                         struct error *error)
 {
     const struct result *result = &run->result;
@@ -143,66 +105,56 @@ static int print_result(const struct variant *variant, const struct single_run *
     return error_set(error, ERROR_NOTHING_VALID, "%s", outcome_meaning(result->outcome));
 }
 
-static int perform(const struct variant *variant, struct error *error)
+static int perform(void *user, struct command_input *input, struct error *error)
 {
+    struct single *single = user;
+    struct command_variant *variant = &single->variant;
     struct single_run run;
     const struct single_run_request request = {
         .template = &variant->template,
         .parameters = &variant->parameters,
         .problem = &variant->problem,
-        .device = variant->device,
-        .no_wait = variant->no_wait != 0,
-        .differences = variant->differences > 0 ? (size_t)variant->differences : 0,
+        .device = single->device,
+        .no_wait = single->no_wait != 0,
+        .differences = (size_t)single->differences,
         .launch_timeout_s = LAUNCH_TIMEOUT_S,
         .notice = print_notice,
     };
+    if (single->differences < 0 || single->device < 0)
+        return error_set(error, ERROR_USAGE, "--differences and --device must not be negative");
     (void)setenv("CUDA_CACHE_DISABLE", "1", 1); /* what comes from it has no figures */
     single_run_init(&run); /* a signal ends it at once: nothing is stored, and workers go with it */
-    int status = single_run_perform(&run, &request, error);
+    int status = command_variant_load(variant, input, error);
+    if (status == 0)
+        status = macro_check(&variant->template, error);
+    if (status == 0)
+        status = single_run_perform(&run, &request, error);
     if (status == 0)
         status = print_result(variant, &run, error);
     single_run_release(&run);
+    command_variant_release(variant);
     return status;
-}
-
-static int run(struct variant *variant, struct bindings *values, struct error *error)
-{
-    if (variant->differences < 0 || variant->device < 0)
-        return error_set(error, ERROR_USAGE, "--differences and --device must not be negative");
-    int status = load(variant, error);
-    if (status == 0)
-        status = bind(variant, values, error);
-    return status != 0 ? status : perform(variant, error);
 }
 
 int command_run(int argc, const char **argv, struct error *error)
 {
-    struct variant variant = {.differences = 10};
-    const struct poptOption table[] = {
-        option_text("kernel", 'k', &variant.kernel, "the template, by its name", "NAME"),
-        option_text("template", 0, &variant.path, "the template, by its file", "FILE"),
-        option_variant(&variant.settings),
-        option_number("differences", 0, &variant.differences,
-                      "how many elements of a wrong result to print (default: 10, at most 100)"),
-        option_number("device", 'd', &variant.device, "the GPU, counted from 0 (default: 0)"),
-        option_flag("no-wait", 0, &variant.no_wait,
+    struct single single = {.differences = 10};
+    struct poptOption table[VARIANT_OPTIONS + 4] = {
+        [VARIANT_OPTIONS] = option_number(
+            "differences", 0, &single.differences,
+            "how many elements of a wrong result to print (default: 10, at most 100)"),
+        option_number("device", 'd', &single.device, "the GPU, counted from 0 (default: 0)"),
+        option_flag("no-wait", 0, &single.no_wait,
                     "fail if another run is using the GPU (default: wait for it)"),
-        option_templates(&variant.templates),
         POPT_TABLEEND};
-    struct command_values taken;
-    int status = command_values_take(&taken, argc, argv, table, error);
-    if (status == 0)
-        status = command_parse(
-            taken.argc, taken.argv, table,
-            "run {--kernel NAME | --template FILE} [OPTION...]\n\n"
-            "Runs one variant: compiles it, verifies its result and times it. If the result\n"
-            "is wrong, prints elements that differ from what is expected. Needs no sweep\n"
-            "file, and stores nothing.\n\n"
-            "Example: autotune run --kernel reduce_sum --set block_size=256 --set n=2^20",
-            error);
-    if (status == 0)
-        status = run(&variant, &taken.values, error);
-    command_values_release(&taken);
-    variant_release(&variant);
-    return status < 0 ? status : 0;
+    const struct command_line line = {
+        table, TAKES_VALUES,
+        "run {--kernel NAME | --template FILE} [OPTION...]\n\n"
+        "Runs one variant: compiles it, verifies its result and times it. If the result\n"
+        "is wrong, prints elements that differ from what is expected. Needs no sweep\n"
+        "file, and stores nothing.\n\n"
+        "Example: autotune run --kernel reduce_sum --set block_size=256 --set n=2^20",
+        perform, &single};
+    command_variant_options(&single.variant, table);
+    return command_perform(argc, argv, &line, error);
 }

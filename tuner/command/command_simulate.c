@@ -190,8 +190,10 @@ static int simulate_files(char *const *files, const struct simulate_options *opt
     return status;
 }
 
-static int simulate(char *const *files, const struct simulate_options *options, struct error *error)
+static int simulate(void *user, struct command_input *input, struct error *error)
 {
+    const struct simulate_options *options = user;
+    char *const *files = input->arguments;
     struct simulation_options simulation = {0};
     struct measured_space known = {0};
     size_t *budgets = NULL;
@@ -227,9 +229,8 @@ int command_simulate(int argc, const char **argv, struct error *error)
                     "NAME"),
         option_text("format", 'f', &options.format, "table or csv (default: table)", "FORMAT"),
         POPT_TABLEEND};
-    char **files = NULL;
-    int status = command_parse_arguments(
-        argc, argv, table,
+    const struct command_line line = {
+        table, TAKES_ARGUMENTS,
         "simulate FILE... [OPTION...]\n\n"
         "Replays the search on T4 results files in which every point was measured, and\n"
         "prints how good its best point was after each number of evaluations:\n"
@@ -238,13 +239,6 @@ int command_simulate(int argc, const char **argv, struct error *error)
         "  cpu_us  CPU time that the search took per evaluation, in microseconds\n"
         "Everything but cpu_us depends on the seed alone. Needs no GPU.\n\n"
         "Example: autotune simulate conv.t4.json --strategy random --format csv",
-        &files, error);
-    if (status == 0)
-        status = simulate(files, &options, error);
-    command_arguments_release(files);
-    free(options.evaluations);
-    free(options.strategy);
-    free(options.known);
-    free(options.format);
-    return status < 0 ? status : 0;
+        simulate, &options};
+    return command_perform(argc, argv, &line, error);
 }

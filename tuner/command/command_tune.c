@@ -12,12 +12,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static void print_notice(void *user, const struct error *notice)
-{
-    (void)user;
-    error_print(notice, stderr);
-}
-
 /* On a terminal, waits for an answer or Ctrl-C; "no" ends the run as Ctrl-C does. */
 static void ask_to_go_on(void)
 {
@@ -103,15 +97,6 @@ static int check_limits(const struct command_options *options, const struct swee
     return 0;
 }
 
-static int check_options(const struct command_options *options, enum report_format *format,
-                         struct error *error)
-{
-    int status = command_check(options, true, format, error);
-    if (status == 0 && options->jobs < 1 && options->jobs != JOBS_ALL)
-        return error_set(error, ERROR_USAGE, "--jobs must be at least 1");
-    return status;
-}
-
 static int read_devices(const struct command_options *options, struct device_list *devices,
                         struct error *error)
 {
@@ -150,35 +135,45 @@ static int tune(const struct command_options *options, const struct run_options 
     return status;
 }
 
-/* Runs the sweep as `options` say. */
-static int tune_as_asked(int argc, const char **argv, const struct command_options *options,
-                         const struct sweep_limits *limits, const struct device_list *devices,
-                         struct report_options *report, struct error *error)
+/* Runs the sweep as the options say. */
+static int tune_as_asked(void *user, struct command_input *input, struct error *error)
 {
-    char *command = command_join(argc, argv);
+    const struct command_options *options = user;
+    struct report_options report = {.top = (size_t)options->top};
+    struct sweep_limits limits = {0};
+    struct device_list devices = {0};
+    int status = command_check(options, true, &report.format, error);
+    if (status == 0)
+        status = command_read_limits(options, &limits, error);
+    if (status == 0)
+        status = read_devices(options, &devices, error);
+    if (status == 0)
+        status = check_limits(options, &limits, error);
+    if (status != 0)
+        return status;
+    char *command = command_join(input->argc, input->argv);
     struct run_options run_options = {
         .command = command,
         .arch = options->arch,
         .tuned = options->tuned,
         .results = options->results,
-        .devices = *devices,
+        .devices = devices,
         .workers = options->jobs != JOBS_ALL ? (size_t)options->jobs : 0,
-        .limits = *limits,
+        .limits = limits,
         .exhaustive = options->exhaustive > 0 ? (unsigned)options->exhaustive : 0,
         .remeasure = options->remeasure != 0,
         .no_wait = options->no_wait != 0,
         .record_on_network = options->record_on_network != 0,
         .quiet = options->quiet != 0,
         .history = options->progress != 0,
-        .notice = print_notice,
+        .notice = command_notice,
         .doubted = report_doubt,
         .study_done = write_csv,
     };
-    report->top = (size_t)options->top;
     interrupt_install();
-    int status = nodes_open(&run_options.nodes, error);
+    status = nodes_open(&run_options.nodes, error);
     if (status == 0)
-        status = tune(options, &run_options, report, error);
+        status = tune(options, &run_options, &report, error);
     nodes_close(run_options.nodes);
     free(command);
     return status;
@@ -187,9 +182,6 @@ static int tune_as_asked(int argc, const char **argv, const struct command_optio
 int command_tune(int argc, const char **argv, struct error *error)
 {
     struct command_options options = {.jobs = JOBS_ALL, .evaluations = EVALUATIONS_ALL};
-    struct report_options report = {0};
-    struct sweep_limits limits = {0};
-    struct device_list devices = {0};
     const struct poptOption table[] = {
         option_config(&options),
         option_template(&options),
@@ -231,23 +223,12 @@ int command_tune(int argc, const char **argv, struct error *error)
                     "fail if another run is using the GPU (default: wait for it)"),
         option_record_on_network(&options),
         POPT_TABLEEND};
-    int status = command_parse(
-        argc, argv, table,
+    const struct command_line line = {
+        table, TAKES_OPTIONS,
         "[tune] {--config FILE | --template FILE} [OPTION...]\n\n"
         "Tunes every kernel of a sweep and writes the fastest correct configurations to\n"
         "the tuned INI. What is already in the record is not measured again.\n\n"
         "Example: autotune --config configs/sweep.ini",
-        error);
-    if (status == 0)
-        status = check_options(&options, &report.format, error);
-    if (status == 0)
-        status = command_read_limits(&options, &limits, error);
-    if (status == 0)
-        status = read_devices(&options, &devices, error);
-    if (status == 0)
-        status = check_limits(&options, &limits, error);
-    if (status == 0)
-        status = tune_as_asked(argc, argv, &options, &limits, &devices, &report, error);
-    command_options_release(&options);
-    return status < 0 ? status : 0;
+        tune_as_asked, &options};
+    return command_perform(argc, argv, &line, error);
 }
