@@ -4,36 +4,8 @@
 #include "template/template_load.h"
 #include "template/value_list.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-struct scene {
-    char folder[64];
-    char path[96];
-    char source[96];
-    struct template template;
-    struct bindings names; /* parameters, problem and device */
-    struct scope scope;
-    struct kernel_lookup lookup;
-    struct launch_plan launch_plan;
-    struct error error;
-};
-
-static void write_file(const char *path, const char *text)
-{
-    FILE *stream = fopen(path, "wb");
-    assert_non_null(stream);
-    assert_true(fputs(text, stream) >= 0);
-    assert_int_equal(fclose(stream), 0);
-}
+#include "unit/cases.h"
+#include "unit/scratch.h"
 
 /* Kernels with different figures: big_… has 128 registers, all others 32. */
 static int find_info(void *user, const char *entry, struct kernel_info *info, struct error *error)
@@ -60,39 +32,6 @@ static int find_blocks(void *user, const char *entry, int block_threads,
     return 0;
 }
 
-static int make_scene(void **state)
-{
-    struct scene *scene = alloc_zeroed(1, sizeof *scene);
-    *state = scene;
-    (void)snprintf(scene->folder, sizeof scene->folder, "/tmp/test_schedule.XXXXXX");
-    if (mkdtemp(scene->folder) == NULL)
-        return -1;
-    (void)snprintf(scene->path, sizeof scene->path, "%s/t.ini", scene->folder);
-    (void)snprintf(scene->source, sizeof scene->source, "%s/t.cu", scene->folder);
-    write_file(scene->source, "// kernels\n");
-    scene->lookup = (struct kernel_lookup){.info = find_info, .blocks_per_sm = find_blocks};
-    bindings_set(&scene->names, "block_size", value_integer(256));
-    bindings_set(&scene->names, "finish", value_word("two_pass"));
-    bindings_set(&scene->names, "n", value_integer(1000));
-    bindings_set(&scene->names, "factor", value_real(1.5));
-    bindings_set(&scene->names, "sm_count", value_integer(4));
-    scene->scope = (struct scope){&scene->names, NULL};
-    return 0;
-}
-
-static int remove_scene(void **state)
-{
-    struct scene *scene = *state;
-    launch_plan_release(&scene->launch_plan);
-    template_release(&scene->template);
-    bindings_release(&scene->names);
-    (void)unlink(scene->path);
-    (void)unlink(scene->source);
-    int status = rmdir(scene->folder);
-    free(scene);
-    return status;
-}
-
 static const char head[] =
     "[parameters]\nblock_size = 256\nfinish = two_pass | atomic\n"
     "[problem]\nn = 1000\nfactor = 1.5\n"
@@ -101,596 +40,130 @@ static const char head[] =
     "[buffer.partials]\ntype = float\nlength = n\naccess = scratch\n"
     "[buffer.out]\ntype = float\nlength = n\naccess = write\n"; /* 19 lines */
 
-static const char constant[] = "[expect.out]\nreference = constant(0)\ncompare = exact\n";
-
-/* Loads a template with `launches` and, with `expect`, other than the constant expectation. */
-static void load(struct scene *scene, const char *launches, const char *expect)
+/* Makes the plan of a template with these launches; with an [expect.out], that of its verifier or reference. */
+static int make(struct launch_plan *launch_plan, struct template *template, const char *launches,
+                struct error *error)
 {
-    char *text = alloc_format("%s%s%s", head, launches, expect);
-    launch_plan_release(&scene->launch_plan);
-    template_release(&scene->template);
-    write_file(scene->path, text);
+    const struct kernel_lookup lookup = {.info = find_info, .blocks_per_sm = find_blocks};
+    bool helper = strstr(launches, "[expect.out]") != NULL;
+    char *text =
+        alloc_format("%s%s%s", head, launches,
+                     helper ? "" : "[expect.out]\nreference = constant(0)\ncompare = exact\n");
+    struct bindings names = {0};
+    bindings_set(&names, "block_size", value_integer(256));
+    bindings_set(&names, "finish", value_word("two_pass"));
+    bindings_set(&names, "n", value_integer(1000));
+    bindings_set(&names, "factor", value_real(1.5));
+    bindings_set(&names, "sm_count", value_integer(4));
+    const struct scope scope = {&names, NULL};
+    assert_int_equal(scratch_write("t.ini", text) + scratch_write("t.cu", "// kernels\n"), 0);
     free(text);
-    if (template_load(&scene->template, scene->path, &scene->error) != 0)
-        fail_msg("line %d: %s", scene->error.line, scene->error.message);
+    if (template_load(template, "t.ini", error) != 0)
+        fail_msg("line %d: %s", error->line, error->message);
+    int status = helper ? launch_plan_helper(launch_plan, template,
+                                             template->verifier_count > 0
+                                                 ? &template->verifiers[0].launch
+                                                 : &template->expectations[0].reference,
+                                             &scope, error)
+                        : launch_plan_make(launch_plan, template, &scope, &lookup, error);
+    double metrics[2];
+    if (status == 0 && template->bytes != NULL)
+        status =
+            launch_plan_metrics(launch_plan, template, &scope, &metrics[0], &metrics[1], error);
+    if (status != 0)
+        launch_plan_release(launch_plan);
+    bindings_release(&names);
+    return status;
 }
 
-static int make(struct scene *scene, const char *launches)
+static void append_scalar(char **text, const struct argument *argument, const unsigned char *bytes)
 {
-    load(scene, launches, constant);
-    scene->error = (struct error){0};
-    return launch_plan_make(&scene->launch_plan, &scene->template, &scene->scope, &scene->lookup,
-                            &scene->error);
+    char number[ELEMENT_TEXT_BYTES];
+    alloc_append(text, "%s %s", element_name(argument->type),
+                 element_text(argument->type, bytes, 6, number));
 }
 
-static void make_well(struct scene *scene, const char *launches)
+static void append_argument(char **text, const struct template *template,
+                            const struct argument *argument, const struct step_argument *value)
 {
-    if (make(scene, launches) != 0)
-        fail_msg("line %d: %s", scene->error.line, scene->error.message);
-}
-
-static void assert_refused(struct scene *scene, const char *launches, int line, const char *message)
-{
-    assert_int_equal(make(scene, launches), ERROR_CONFIG);
-    assert_string_equal(scene->error.message, message);
-    assert_int_equal(scene->error.line, line);
-    assert_string_equal(scene->error.file, scene->path);
-    assert_int_equal(scene->launch_plan.step_count, 0);
-    assert_null(scene->launch_plan.steps);
-}
-
-static void assert_extents(const uint32_t actual[3], uint32_t x, uint32_t y, uint32_t z)
-{
-    assert_int_equal(actual[0], x);
-    assert_int_equal(actual[1], y);
-    assert_int_equal(actual[2], z);
-}
-
-static void assert_name(const struct scene *scene, const char *name, int64_t expected)
-{
-    const struct value *value = bindings_find(&scene->launch_plan.names, name);
-    assert_non_null(value);
-    assert_true(value_equal(*value, value_integer(expected)));
-}
-
-/* --- launches --- */
-
-static void launches_in_order(void **state)
-{
-    struct scene *scene = *state;
-    make_well(scene, "[launch.partial]\nentry = k\ngrid = ceil_div(n, block_size)\n"
-                     "block = block_size\narguments = in, partials, uint64 n\n"
-                     "[launch.finish]\nentry = f\ngrid = 1\nblock = 32\n"
-                     "arguments = partials, out, uint32 partial_grid, uint32 partial_block\n");
-    const struct launch_plan *launch_plan = &scene->launch_plan;
-    assert_int_equal(launch_plan->step_count, 2);
-    assert_ptr_equal(launch_plan->steps[0].launch, &scene->template.launches[0]);
-    assert_string_equal(launch_plan->steps[0].entry, "k");
-    assert_extents(launch_plan->steps[0].grid, 4, 1, 1);
-    assert_extents(launch_plan->steps[0].block, 256, 1, 1);
-    assert_int_equal(launch_plan->steps[0].dynamic_shared_bytes, 0);
-    assert_false(launch_plan->steps[0].cooperative);
-    assert_int_equal(launch_plan->steps[0].argument_count, 3);
-    assert_int_equal(launch_plan->steps[0].arguments[0].kind, ARGUMENT_BUFFER);
-    assert_int_equal(launch_plan->steps[0].arguments[0].buffer, 0);
-    assert_int_equal(launch_plan->steps[0].arguments[1].buffer, 1);
-    assert_int_equal(launch_plan->steps[0].arguments[2].kind, ARGUMENT_SCALAR);
-    assert_memory_equal(launch_plan->steps[0].arguments[2].bytes, &(uint64_t){1000}, 8);
-    assert_ptr_equal(launch_plan->steps[1].launch, &scene->template.launches[1]);
-    assert_memory_equal(launch_plan->steps[1].arguments[2].bytes, &(uint32_t){4}, 4);
-    assert_memory_equal(launch_plan->steps[1].arguments[3].bytes, &(uint32_t){256}, 4);
-    assert_name(scene, "partial_grid", 4);
-    assert_name(scene, "partial_block", 256);
-    assert_name(scene, "finish_grid", 1);
-    assert_name(scene, "finish_block", 32);
-    assert_int_equal(step_threads(&launch_plan->steps[0]), 256);
-    assert_int_equal(step_blocks(&launch_plan->steps[0]), 4);
-}
-
-static void three_dimensions(void **state)
-{
-    struct scene *scene = *state;
-    make_well(scene, "[launch.tile]\nentry = k\ngrid = 2, n // 100, 3\nblock = 8, 4, 2\n"
-                     "shared_bytes = 4 * block_size\n");
-    const struct step *step = &scene->launch_plan.steps[0];
-    assert_extents(step->grid, 2, 10, 3);
-    assert_extents(step->block, 8, 4, 2);
-    assert_int_equal(step->dynamic_shared_bytes, 1024);
-    assert_int_equal(step_blocks(step), 60);
-    assert_int_equal(step_threads(step), 64);
-    assert_name(scene, "tile_grid", 60);
-    assert_name(scene, "tile_block", 64);
-}
-
-static void compiled_figures(void **state)
-{
-    struct scene *scene = *state;
-    make_well(scene, "[launch.run]\nentry = big\ngrid = sm_count * blocks_per_sm\n"
-                     "block = registers\nshared_bytes = 16384\n"
-                     "arguments = int32 registers, int32 spill_bytes, int32 static_shared_bytes, "
-                     "int32 blocks_per_sm,\n  int32 block_threads\n");
-    const struct step *step = &scene->launch_plan.steps[0];
-    static const int32_t expected[] = {128, 8, 64, 4, 128};
-    assert_extents(step->grid, 16, 1, 1);
-    for (size_t i = 0; i < 5; i++)
-        assert_memory_equal(step->arguments[i].bytes, &expected[i], 4);
-    assert_int_equal(scene->launch_plan.main.registers, 128);
-    assert_int_equal(scene->launch_plan.main_blocks_per_sm, 4);
-}
-
-/* A launch's figures are its own: what the one before left is no value. */
-static void figures_of_another_launch(void **state)
-{
-    struct scene *scene = *state;
-    assert_refused(scene,
-                   "[launch.first]\nentry = k\ngrid = 1\nblock = 64\n"
-                   "[launch.second]\nentry = k\ngrid = 1\nblock = block_threads\n",
-                   27, "'block_threads' has no value here, in expression 'block_threads'");
-    assert_refused(scene,
-                   "[launch.first]\nentry = k\ngrid = 1\nblock = 64\n"
-                   "[launch.second]\nentry = k\ngrid = 1\nblock = 32 * blocks_per_sm\n",
-                   27, "'blocks_per_sm' has no value here, in expression '32 * blocks_per_sm'");
-}
-
-static void conditions(void **state)
-{
-    struct scene *scene = *state;
-    static const char launches[] =
-        "[launch.clear]\nentry = c\nwhen = finish == \"atomic\"\ngrid = 7\nblock = 1\n"
-        "[launch.sum]\nentry = s\ngrid = 1\nblock = 64\narguments = uint32 clear_grid\n"
-        "[launch.second]\nentry = missing\nwhen = no\ngrid = 1\nblock = 32\n";
-    make_well(scene, launches);
-    assert_int_equal(scene->launch_plan.step_count, 1);
-    assert_string_equal(scene->launch_plan.steps[0].entry, "s");
-    assert_ptr_equal(scene->launch_plan.steps[0].launch, &scene->template.launches[1]);
-    assert_memory_equal(scene->launch_plan.steps[0].arguments[0].bytes, &(uint32_t){0}, 4);
-    assert_name(scene, "clear_grid", 0);
-    assert_name(scene, "clear_block", 0);
-    assert_name(scene, "second_grid", 0);
-    bindings_set(&scene->names, "finish", value_word("atomic"));
-    make_well(scene, launches);
-    assert_int_equal(scene->launch_plan.step_count, 2);
-    assert_name(scene, "clear_grid", 7);
-    assert_memory_equal(scene->launch_plan.steps[1].arguments[0].bytes, &(uint32_t){7}, 4);
-}
-
-static void nothing_to_do(void **state)
-{
-    struct scene *scene = *state;
-    make_well(scene, "[launch.none]\nentry = k\ngrid = n - 1000\nblock = 32\narguments = in\n"
-                     "[launch.empty]\nentry = k\ngrid = 1\nblock = 8, 0\n"
-                     "[launch.run]\nentry = k\ngrid = 1\nblock = 32\n");
-    assert_int_equal(scene->launch_plan.step_count, 1);
-    assert_ptr_equal(scene->launch_plan.steps[0].launch, &scene->template.launches[2]);
-    assert_int_equal(scene->launch_plan.main_step, 0);
-    assert_name(scene, "none_grid", 0);
-    assert_name(scene, "none_block", 32);
-    assert_name(scene, "empty_block", 0);
-}
-
-static void the_main_launch(void **state)
-{
-    struct scene *scene = *state;
-    make_well(scene, "[launch.clear]\nentry = k\ngrid = 1\nblock = 32\n"
-                     "[launch.sum]\nentry = big\nmain = yes\ngrid = 1\nblock = 1024\n"
-                     "[launch.finish]\nentry = k\ngrid = 1\nblock = 64\n");
-    assert_int_equal(scene->launch_plan.main_step, 1);
-    assert_int_equal(scene->launch_plan.main.registers, 128);
-    assert_int_equal(scene->launch_plan.main.static_shared_bytes, 64);
-    assert_int_equal(scene->launch_plan.main_blocks_per_sm, 2);
-    /* by default the first active one */
-    make_well(scene, "[launch.clear]\nentry = big\nwhen = n < 0\ngrid = 1\nblock = 32\n"
-                     "[launch.sum]\nentry = k\ngrid = 1\nblock = 1024\n"
-                     "[launch.finish]\nentry = big\ngrid = 1\nblock = 64\n");
-    assert_int_equal(scene->launch_plan.main_step, 0);
-    assert_ptr_equal(scene->launch_plan.steps[0].launch, &scene->template.launches[1]);
-    assert_int_equal(scene->launch_plan.main.registers, 32);
-    /* also where the main one is inactive */
-    make_well(scene, "[launch.clear]\nentry = k\ngrid = 1\nblock = 32\n"
-                     "[launch.sum]\nentry = big\nmain = yes\nwhen = no\ngrid = 1\nblock = 32\n");
-    assert_int_equal(scene->launch_plan.main_step, 0);
-    assert_int_equal(scene->launch_plan.main.registers, 32);
-}
-
-/* --- loops --- */
-
-static void loops_are_unrolled(void **state)
-{
-    struct scene *scene = *state;
-    make_well(scene, "[launch.step]\nentry = k\nloop = stride\nfrom = 1\nwhile = stride < n\n"
-                     "next = stride * 2\ngrid = ceil_div(n, stride * 2 * block_size)\n"
-                     "block = block_size\narguments = uint64 stride, uint32 iteration\n"
-                     "[launch.last]\nentry = k\ngrid = step_grid\nblock = 32\n");
-    const struct launch_plan *launch_plan = &scene->launch_plan;
-    static const uint32_t grids[] = {2, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-    assert_int_equal(launch_plan->step_count, 11);
-    for (uint32_t i = 0; i < 10; i++) {
-        assert_ptr_equal(launch_plan->steps[i].launch, &scene->template.launches[0]);
-        assert_int_equal(launch_plan->steps[i].grid[0], grids[i]);
-        assert_memory_equal(launch_plan->steps[i].arguments[0].bytes, &(uint64_t){1u << i}, 8);
-        assert_memory_equal(launch_plan->steps[i].arguments[1].bytes, &i, 4);
+    if (argument->kind == ARGUMENT_SCALAR)
+        append_scalar(text, argument, value->bytes);
+    else if (argument->kind == ARGUMENT_BUFFER)
+        alloc_append(text, "%s",
+                     value->buffer == STEP_REFERENCE ? "reference"
+                     : value->buffer == STEP_WRONG   ? "wrong"
+                                                     : template->buffers[value->buffer].name);
+    for (size_t i = 0; i < argument->field_count; i++) {
+        alloc_append(text, i == 0 ? "{" : ", ");
+        append_scalar(text, &argument->fields[i],
+                      value->bytes + argument_field_offset(argument, i));
     }
-    assert_int_equal(launch_plan->steps[10].grid[0], 2); /* of the first iteration */
-    assert_name(scene, "step_grid", 2);
+    if (argument->field_count > 0)
+        alloc_append(text, "} of %zu", value->size);
 }
 
-static void ping_pong(void **state)
+/* ENTRY<GRID, BLOCK, shared memory>(arguments) of each step, in a row once; what reports describe; names; residency. */
+static char *plan_text(const struct launch_plan *launch_plan, const struct template *template)
 {
-    struct scene *scene = *state;
-    make_well(scene,
-              "[launch.step]\nentry = k\nloop = left\nfrom = 5\nwhile = left > 1\n"
-              "next = ceil_div(left, 2)\ngrid = left\nblock = 32\n"
-              "arguments = (iteration == 0 and in or iteration % 2 == 1 and out or partials),"
-              "\n  (iteration % 2 == 0 and out or partials)\n");
-    static const size_t from[] = {0, 2, 1};
-    static const size_t to[] = {2, 1, 2};
-    assert_int_equal(scene->launch_plan.step_count, 3);
-    for (size_t i = 0; i < 3; i++) {
-        assert_int_equal(scene->launch_plan.steps[i].arguments[0].buffer, from[i]);
-        assert_int_equal(scene->launch_plan.steps[i].arguments[1].buffer, to[i]);
+    char *text = alloc_string("");
+    for (size_t i = 0; i < launch_plan->step_count && i < 16; i++) {
+        const struct step *step = &launch_plan->steps[i];
+        alloc_append(&text, "%s%s<%ux%ux%u, %ux%ux%u, %u>(",
+                     step->cooperative ? "cooperative " : "", step->entry, step->grid[0],
+                     step->grid[1], step->grid[2], step->block[0], step->block[1], step->block[2],
+                     step->dynamic_shared_bytes);
+        for (size_t j = 0; j < step->argument_count; j++) {
+            alloc_append(&text, "%s", j > 0 ? ", " : "");
+            append_argument(&text, template, &step->launch->arguments[j], &step->arguments[j]);
+        }
+        alloc_append(&text, ") ");
     }
+    char *names = bindings_text(&launch_plan->names);
+    alloc_append(&text, "%zu steps, main %zu: %d registers, %d blocks; %s%s%s",
+                 launch_plan->step_count, launch_plan->main_step, launch_plan->main.registers,
+                 launch_plan->main_blocks_per_sm, names,
+                 launch_plan->not_resident ? "; not resident: " : "", launch_plan->residency);
+    free(names);
+    return text;
 }
 
-static void loops_that_do_not_begin(void **state)
+static void check_case(void *user, const struct test_case *test)
 {
-    struct scene *scene = *state;
-    make_well(scene, "[launch.step]\nentry = k\nloop = i\nfrom = n\nwhile = i < n\nnext = i + 1\n"
-                     "grid = 9\nblock = 32\n"
-                     "[launch.run]\nentry = k\ngrid = 1\nblock = 32\n");
-    assert_int_equal(scene->launch_plan.step_count, 1);
-    assert_name(scene, "step_grid", 0);
-}
-
-static void loops_over_words_and_reals(void **state)
-{
-    struct scene *scene = *state;
-    make_well(scene, "[launch.step]\nentry = k\nloop = phase\nfrom = \"first\"\n"
-                     "while = phase ~= \"done\"\n"
-                     "next = (phase == \"first\" and \"second\" or \"done\")\n"
-                     "grid = (phase == \"first\" and 1 or 2)\nblock = 32\n"
-                     "[launch.halve]\nentry = k\nloop = x\nfrom = factor\nwhile = x > 0.5\n"
-                     "next = x / 2\ngrid = 1\nblock = 32\narguments = double x\n");
-    assert_int_equal(scene->launch_plan.step_count, 4);
-    assert_int_equal(scene->launch_plan.steps[1].grid[0], 2);
-    assert_memory_equal(scene->launch_plan.steps[3].arguments[0].bytes, &(double){0.75}, 8);
-}
-
-static void loops_end_at_4096(void **state)
-{
-    struct scene *scene = *state;
-    make_well(scene, "[launch.step]\nentry = k\nloop = i\nfrom = 0\nwhile = i < 4096\n"
-                     "next = i + 1\ngrid = 1\nblock = 32\n");
-    assert_int_equal(scene->launch_plan.step_count, 4096);
-    assert_refused(scene,
-                   "[launch.step]\nentry = k\nloop = i\nfrom = 0\nwhile = i < 4097\n"
-                   "next = i + 1\ngrid = 1\nblock = 32\n",
-                   20, "the loop of launch 'step' does not end");
-    /* nor does one that launches nothing go on for ever */
-    assert_refused(scene,
-                   "[launch.step]\nentry = k\nloop = i\nfrom = 0\nwhile = yes\n"
-                   "next = i\ngrid = 0\nblock = 32\n",
-                   20, "the loop of launch 'step' does not end");
-    assert_refused(scene,
-                   "[launch.step]\nentry = k\nloop = i\nfrom = 0\nwhile = i < 4096\n"
-                   "next = i + 1\ngrid = 1\nblock = 32\n"
-                   "[launch.more]\nentry = k\ngrid = 1\nblock = 32\n",
-                   28, "with launch 'more' a run has more than 4096 launches");
-}
-
-/* --- residency --- */
-
-static void blocks_that_must_fit_at_once(void **state)
-{
-    struct scene *scene = *state;
-    static const char *const flags[] = {"co_resident = yes", "cooperative = yes",
-                                        "cooperative = finish == \"two_pass\""};
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
-        char *text =
-            alloc_format("[launch.run]\nentry = k\ngrid = 32\nblock = block_size\n%s\n", flags[i]);
-        make_well(scene, text); /* 4 SMs of 8 blocks */
-        assert_false(scene->launch_plan.not_resident);
-        assert_int_equal(scene->launch_plan.steps[0].cooperative, i > 0);
+    struct launch_plan launch_plan;
+    struct template template;
+    struct error error = {0};
+    (void)user;
+    int status = make(&launch_plan, &template, test->fields[0], &error);
+    if (test->count == 2) {
+        if (status != 0)
+            case_fail(test, "line %d: %s", error.line, error.message);
+        char *text = plan_text(&launch_plan, &template);
+        case_assert_text(test, text, test->fields[1]);
         free(text);
-        text =
-            alloc_format("[launch.run]\nentry = k\ngrid = 33\nblock = block_size\n%s\n", flags[i]);
-        make_well(scene, text);
-        assert_true(scene->launch_plan.not_resident);
-        assert_string_equal(scene->launch_plan.residency,
-                            "launch 'run' has 33 blocks, but 4 SMs hold 8 each");
-        free(text);
+        launch_plan_release(&launch_plan);
+    } else {
+        bool device = strcmp(test->fields[1], "device") == 0;
+        case_assert_text(test, error.message, test->fields[2]);
+        if (status != (device ? ERROR_DEVICE : ERROR_CONFIG) ||
+            (!device && error.line != strtol(test->fields[1], NULL, 10)))
+            case_fail(test, "error %d at line %d of %s", status, error.line, error.file);
+        assert_null(launch_plan.steps);
     }
-    make_well(scene, "[launch.run]\nentry = k\ngrid = 33\nblock = block_size\nco_resident = no\n");
-    assert_false(scene->launch_plan.not_resident);
+    template_release(&template);
 }
 
-static void shared_memory_counts_for_residency(void **state)
+static void plans(void **state)
 {
-    struct scene *scene = *state;
-    make_well(scene, "[launch.run]\nentry = k\ngrid = 5\nblock = 32\nshared_bytes = 65536\n"
-                     "co_resident = yes\n");
-    assert_true(scene->launch_plan.not_resident);
-    assert_string_equal(scene->launch_plan.residency,
-                        "launch 'run' has 5 blocks, but 4 SMs hold 1 each");
+    (void)state;
+    cases_run(CASES, check_case, NULL);
 }
 
-static void the_first_launch_that_does_not_fit_is_named(void **state)
+static void blocks_and_threads_are_products(void **state)
 {
-    struct scene *scene = *state;
-    make_well(scene, "[launch.one]\nentry = k\ngrid = 32\nblock = 256\nco_resident = yes\n"
-                     "[launch.two]\nentry = k\ngrid = 34\nblock = 256\nco_resident = yes\n"
-                     "[launch.three]\nentry = k\ngrid = 35\nblock = 256\nco_resident = yes\n");
-    assert_true(scene->launch_plan.not_resident);
-    assert_string_equal(scene->launch_plan.residency,
-                        "launch 'two' has 34 blocks, but 4 SMs hold 8 each");
-}
-
-/* --- what does not fit --- */
-
-static void numbers_out_of_range(void **state)
-{
-    struct scene *scene = *state;
-    static const struct {
-        const char *geometry;
-        int line;
-        const char *message;
-    } cases[] = {
-        {"grid = -1\nblock = 1\n", 22, "cannot evaluate '-1': grid of launch 'run' would be -1"},
-        {"grid = 1, 2^31\nblock = 1\n", 22,
-         "cannot evaluate '2^31': grid of launch 'run' would be 2147483648"},
-        {"grid = 1\nblock = n - 1001\n", 23,
-         "cannot evaluate 'n - 1001': block of launch 'run' would be -1 (n = 1000)"},
-        {"grid = 1\nblock = 65536, 32768\n", 23,
-         "cannot evaluate '65536': block of launch 'run' would be 65536 * 32768 * 1"},
-        {"grid = 1\nblock = 1\nshared_bytes = -4\n", 24,
-         "cannot evaluate '-4': shared_bytes of launch 'run' would be -4"},
-        {"grid = 1\nblock = 1\nshared_bytes = 2^31\n", 24,
-         "cannot evaluate '2^31': shared_bytes of launch 'run' would be 2147483648"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *text = alloc_format("[launch.run]\nentry = k\n%s", cases[i].geometry);
-        assert_refused(scene, text, cases[i].line, cases[i].message);
-        free(text);
-    }
-    assert_refused(scene, "[launch.run]\nentry = k\ngrid = n * 2^11, 2^21, 2^22\nblock = 1\n", 22,
-                   "cannot evaluate 'n * 2^11': grid of launch 'run' would be 2048000 * 2097152 * "
-                   "4194304 (n = 1000)");
-    assert_refused(scene,
-                   "[launch.run]\nentry = k\ngrid = 1\nblock = 2^31 - 1, 2^31 - 1, 2^31 - 1\n", 23,
-                   "cannot evaluate '2^31 - 1': block of launch 'run' would be 2147483647 * "
-                   "2147483647 * 2147483647");
-    make_well(scene, "[launch.run]\nentry = k\ngrid = 2^21, 2^21, 2^20\nblock = 1\n");
-    assert_true(step_blocks(&scene->launch_plan.steps[0]) == (int64_t)1 << 62);
-    make_well(scene, "[launch.run]\nentry = k\ngrid = 2^31 - 1\nblock = 2048\n");
-    assert_int_equal(scene->launch_plan.steps[0].grid[0], INT32_MAX);
-}
-
-static void metrics_that_are_no_numbers(void **state)
-{
-    struct scene *scene = *state;
-    static const struct {
-        const char *metric, *message;
-    } cases[] = {
-        {"1e300 * n * 1e300", "cannot evaluate '1e300 * n * 1e300': a metric must be a finite "
-                              "number from 0 on (n = 1000)"},
-        {"0.0 / (n - 1000)", NULL},
-        {"-n", "cannot evaluate '-n': a metric must be a finite number from 0 on (n = 1000)"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        double bytes;
-        double operations;
-        char *text = alloc_format("[launch.run]\nentry = k\ngrid = 1\nblock = 1\n[metrics]\n"
-                                  "bytes = run_grid\noperations = %s\n",
-                                  cases[i].metric);
-        make_well(scene, text);
-        assert_int_equal(launch_plan_metrics(&scene->launch_plan, &scene->template, &scene->scope,
-                                             &bytes, &operations, &scene->error),
-                         ERROR_CONFIG);
-        assert_true(bytes == 1);
-        assert_true(operations == 0);
-        if (cases[i].message != NULL)
-            assert_string_equal(scene->error.message, cases[i].message);
-        free(text);
-    }
-}
-
-static void scalars_of_every_type(void **state)
-{
-    struct scene *scene = *state;
-    make_well(scene, "[launch.run]\nentry = k\ngrid = 1\nblock = 1\n"
-                     "arguments = int8 -128, uint16 65535, int32 n / 8, uint64 2^62, half factor, "
-                     "bfloat16 factor,\n  float n, double 1 / 3\n");
-    const struct step_argument *arguments = scene->launch_plan.steps[0].arguments;
-    assert_memory_equal(arguments[0].bytes, &(int8_t){-128}, 1);
-    assert_memory_equal(arguments[1].bytes, &(uint16_t){65535}, 2);
-    assert_memory_equal(arguments[2].bytes, &(int32_t){125}, 4);
-    assert_memory_equal(arguments[3].bytes, &(uint64_t){(uint64_t)1 << 62}, 8);
-    assert_memory_equal(arguments[4].bytes, &(uint16_t){0x3e00}, 2);
-    assert_memory_equal(arguments[5].bytes, &(uint16_t){0x3fc0}, 2);
-    assert_memory_equal(arguments[6].bytes, &(float){1000}, 4);
-    assert_memory_equal(arguments[7].bytes, &(double){1.0 / 3.0}, 8);
-}
-
-static void conditions_and_structs(void **state)
-{
-    struct scene *scene = *state;
-    make_well(scene,
-              "[launch.run]\nentry = k\ngrid = 1\nblock = 1\n"
-              "arguments = bool n > 3, bool finish == \"atomic\", bool yes,\n"
-              "  struct(int8 n / 100, double factor, bool n > 3, int32 -2), struct(uint16 7)\n");
-    const struct step_argument *arguments = scene->launch_plan.steps[0].arguments;
-    const struct {
-        int8_t a;
-        double b;
-        bool c;
-        int32_t d;
-    } fields = {10, 1.5, true, -2};
-    assert_int_equal(arguments[0].size, 1);
-    assert_int_equal(arguments[0].bytes[0], 1);
-    assert_int_equal(arguments[1].bytes[0], 0);
-    assert_int_equal(arguments[2].bytes[0], 1);
-    assert_int_equal(arguments[3].size, sizeof fields);
-    assert_int_equal((int8_t)arguments[3].bytes[0], fields.a);
-    assert_memory_equal(arguments[3].bytes + 8, &fields.b, 8);
-    assert_int_equal(arguments[3].bytes[16], 1);
-    assert_memory_equal(arguments[3].bytes + 20, &fields.d, 4);
-    assert_int_equal(arguments[4].size, 2);
-}
-
-static void arguments_that_do_not_fit(void **state)
-{
-    struct scene *scene = *state;
-    static const struct {
-        const char *argument;
-        int line;
-        const char *message;
-    } cases[] = {
-        {"uint8 n", 24, "argument 'n' of launch 'run' does not fit uint8: 1000"},
-        {"int8 128", 24, "argument '128' of launch 'run' does not fit int8: 128"},
-        {"uint32 -1", 24, "argument '-1' of launch 'run' does not fit uint32: -1"},
-        {"uint64 -1", 24, "argument '-1' of launch 'run' does not fit uint64: -1"},
-        {"int32 2^31", 24, "argument '2^31' of launch 'run' does not fit int32: 2147483648"},
-        {"int32 factor", 24,
-         "cannot evaluate 'factor': it is not a whole number; // divides whole numbers, "
-         "ceil_div(a, b) rounds up (factor = 1.5)"},
-        {"float finish", 24, "cannot evaluate 'finish': it is not a number (finish = two_pass)"},
-        {"float 1e308 * factor", 24,
-         "argument '1e308 * factor' of launch 'run' does not fit float: 1.5e+308"},
-        {"half 65520", 24, "argument '65520' of launch 'run' does not fit half: 65520"},
-        {"double 1e308 * 10", 24, "argument '1e308 * 10' of launch 'run' does not fit double: inf"},
-        {"struct(float 1e308 * 10 - 1e308 * 10)", 24,
-         "argument '1e308 * 10 - 1e308 * 10' of launch 'run' does not fit float: nan"},
-        {"(n > 3 and finish or in)", 24,
-         "argument '(n > 3 and finish or in)' of launch 'run' is not a buffer"},
-        {"(n > 3 and n or in)", 24,
-         "argument '(n > 3 and n or in)' of launch 'run' is not a buffer"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *text = alloc_format("[launch.run]\nentry = k\ngrid = 1\nblock = 1\narguments = %s\n",
-                                  cases[i].argument);
-        assert_refused(scene, text, cases[i].line, cases[i].message);
-        free(text);
-    }
-}
-
-static void expressions_that_fail(void **state)
-{
-    struct scene *scene = *state;
-    assert_refused(scene, "[launch.run]\nentry = k\ngrid = n // 0\nblock = 1\n", 22,
-                   "cannot evaluate 'n // 0': division by zero: 'n // 0' (n = 1000)");
-    assert_refused(
-        scene, "[launch.run]\nentry = k\nwhen = n\ngrid = 1\nblock = 1\n", 22,
-        "cannot evaluate 'n': 'n' is a number, not a condition; write 'n != 0' (n = 1000)");
-    assert_refused(scene,
-                   "[launch.run]\nentry = k\ngrid = 1\nblock = 1\nloop = i\nfrom = 1\n"
-                   "while = i\nnext = i + 1\n",
-                   26,
-                   "cannot evaluate 'i': 'i' is a number, not a condition; write 'i != 0' (i = 1)");
-    assert_refused(scene,
-                   "[launch.run]\nentry = k\ngrid = 1\nblock = 1\nloop = i\nfrom = 1\n"
-                   "while = i < 3\nnext = i * 9223372036854775807 + 1\n",
-                   27,
-                   "cannot evaluate 'i * 9223372036854775807 + 1': 'i * 9223372036854775807 + 1' "
-                   "does not fit in 64 bits; multiply an operand by 1.0 to compute with real "
-                   "numbers (i = 1)");
-}
-
-static void errors_of_the_look_ups(void **state)
-{
-    struct scene *scene = *state;
-    assert_int_equal(make(scene, "[launch.run]\nentry = missing\ngrid = 1\nblock = 1\n"),
-                     ERROR_DEVICE);
-    assert_string_equal(scene->error.message, "no kernel 'missing'");
-    assert_int_equal(make(scene, "[launch.a]\nentry = k\ngrid = 1\nblock = 1\narguments = in\n"
-                                 "[launch.run]\nentry = occupied\ngrid = 1\nblock = 1\n"),
-                     ERROR_DEVICE);
-    assert_string_equal(scene->error.message, "no room for 'occupied'");
-    assert_null(scene->launch_plan.steps);
-}
-
-/* --- references --- */
-
-static const char run[] = "[launch.run]\nentry = k\ngrid = 1\nblock = 1\n";
-
-static void references(void **state)
-{
-    struct scene *scene = *state;
-    load(scene, run,
-         "[expect.out]\nreference = slow\ngrid = 2, 3\nblock = n // 10\nshared_bytes = 64\n"
-         "arguments = in, reference, out, uint64 n\ncompare = exact\n");
-    const struct expectation *expectation = &scene->template.expectations[0];
-    assert_int_equal(launch_plan_helper(&scene->launch_plan, &scene->template,
-                                        &expectation->reference, &scene->scope, &scene->error),
-                     0);
-    assert_int_equal(scene->launch_plan.step_count, 1);
-    const struct step *step = &scene->launch_plan.steps[0];
-    assert_string_equal(step->entry, "slow");
-    assert_extents(step->grid, 2, 3, 1);
-    assert_extents(step->block, 100, 1, 1);
-    assert_int_equal(step->dynamic_shared_bytes, 64);
-    assert_false(step->cooperative);
-    assert_int_equal(step->argument_count, 4);
-    assert_int_equal(step->arguments[0].buffer, 0);
-    assert_int_equal(step->arguments[1].kind, ARGUMENT_BUFFER);
-    assert_true(step->arguments[1].buffer == SIZE_MAX);
-    assert_int_equal(step->arguments[2].buffer, 2);
-    assert_memory_equal(step->arguments[3].bytes, &(uint64_t){1000}, 8);
-}
-
-static void references_have_one_thread_by_default(void **state)
-{
-    struct scene *scene = *state;
-    load(scene, run, "[expect.out]\nreference = slow\ncompare = exact\n");
-    assert_int_equal(launch_plan_helper(&scene->launch_plan, &scene->template,
-                                        &scene->template.expectations[0].reference, &scene->scope,
-                                        &scene->error),
-                     0);
-    assert_int_equal(step_blocks(&scene->launch_plan.steps[0]), 1);
-    assert_int_equal(step_threads(&scene->launch_plan.steps[0]), 1);
-    assert_int_equal(scene->launch_plan.steps[0].argument_count, 0);
-}
-
-static void references_with_nothing_to_do_or_wrong(void **state)
-{
-    struct scene *scene = *state;
-    load(scene, run,
-         "[expect.out]\nreference = slow\ngrid = n - 1000\narguments = in\n"
-         "compare = exact\n");
-    assert_int_equal(launch_plan_helper(&scene->launch_plan, &scene->template,
-                                        &scene->template.expectations[0].reference, &scene->scope,
-                                        &scene->error),
-                     0);
-    assert_int_equal(scene->launch_plan.step_count, 0);
-    load(scene, run,
-         "[expect.out]\nreference = slow\ngrid = -n\narguments = in\n"
-         "compare = exact\n");
-    assert_int_equal(launch_plan_helper(&scene->launch_plan, &scene->template,
-                                        &scene->template.expectations[0].reference, &scene->scope,
-                                        &scene->error),
-                     ERROR_CONFIG);
-    assert_string_equal(
-        scene->error.message,
-        "cannot evaluate '-n': grid of launch 'reference' would be -1000 (n = 1000)");
-    assert_int_equal(scene->error.line, 26);
-}
-
-static void verifiers_have_a_counter(void **state)
-{
-    struct scene *scene = *state;
-    load(scene, run,
-         "[expect.out]\nreference = slow\n[verify.out]\nentry = count\ngrid = 2\n"
-         "arguments = out, reference, wrong, uint64 n\n");
-    const struct verifier *verifier = &scene->template.verifiers[0];
-    assert_int_equal(scene->template.expectations[0].compare, COMPARE_NONE);
-    assert_int_equal(verifier->expectation, 0);
-    assert_int_equal(launch_plan_helper(&scene->launch_plan, &scene->template, &verifier->launch,
-                                        &scene->scope, &scene->error),
-                     0);
-    const struct step *step = &scene->launch_plan.steps[0];
-    assert_string_equal(step->entry, "count");
-    assert_int_equal(step->argument_count, 4);
-    assert_true(step->arguments[1].buffer == STEP_REFERENCE);
-    assert_true(step->arguments[2].buffer == STEP_WRONG);
-    assert_int_equal(step->arguments[2].size, 8);
+    (void)state;
+    const struct step step = {.grid = {1 << 21, 1 << 21, 1 << 20}, .block = {8, 4, 2}};
+    assert_true(step_blocks(&step) == (int64_t)1 << 62);
+    assert_int_equal(step_threads(&step), 64);
 }
 
 /* --- tensor maps --- */
@@ -841,34 +314,9 @@ static void the_limits(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_scene, remove_scene)
     const struct CMUnitTest tests[] = {
-        TEST(launches_in_order),
-        TEST(three_dimensions),
-        TEST(compiled_figures),
-        TEST(figures_of_another_launch),
-        TEST(conditions),
-        TEST(nothing_to_do),
-        TEST(the_main_launch),
-        TEST(loops_are_unrolled),
-        TEST(ping_pong),
-        TEST(loops_that_do_not_begin),
-        TEST(loops_over_words_and_reals),
-        TEST(loops_end_at_4096),
-        TEST(blocks_that_must_fit_at_once),
-        TEST(shared_memory_counts_for_residency),
-        TEST(the_first_launch_that_does_not_fit_is_named),
-        TEST(numbers_out_of_range),
-        TEST(metrics_that_are_no_numbers),
-        TEST(scalars_of_every_type),
-        TEST(conditions_and_structs),
-        TEST(arguments_that_do_not_fit),
-        TEST(expressions_that_fail),
-        TEST(errors_of_the_look_ups),
-        TEST(references),
-        TEST(references_have_one_thread_by_default),
-        TEST(references_with_nothing_to_do_or_wrong),
-        TEST(verifiers_have_a_counter),
+        SCRATCH_TEST(plans),
+        cmocka_unit_test(blocks_and_threads_are_products),
         cmocka_unit_test(a_tile_of_two_dimensions),
         cmocka_unit_test(five_dimensions_with_strides_and_steps),
         cmocka_unit_test(the_limits),
