@@ -1,16 +1,9 @@
 #include "template/ini_file.h"
 
+#include "base/alloc.h"
+
+#include "unit/cases.h"
 #include "unit/scratch.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static struct ini_file read_text(const char *text)
 {
@@ -34,96 +27,32 @@ static void assert_refused(const char *text, int line, const char *message)
     assert_null(ini.path);
 }
 
-/* Reads `text` and compares the value of [a] k. */
-static void assert_value(const char *text, const char *value)
+static void check_case(void *user, const struct test_case *test)
 {
-    struct ini_file ini = read_text(text);
-    const struct ini_entry *entry = ini_file_get(&ini, "a", "k");
-    assert_non_null(entry);
-    assert_string_equal(entry->value, value);
-    ini_file_release(&ini);
-}
-
-static void assert_entry(const struct ini_file *ini, size_t index, const char *section,
-                         const char *key, const char *value, int line)
-{
-    const struct ini_entry *entry = &ini->entries[index];
-    assert_true(index < ini->count);
-    assert_string_equal(entry->section, section);
-    if (key == NULL)
-        assert_null(entry->key);
-    else
-        assert_string_equal(entry->key, key);
-    assert_string_equal(entry->value, value);
-    assert_int_equal(entry->line, line);
-}
-
-static void entries_in_order_with_their_lines(void **state)
-{
-    (void)state;
-    struct ini_file ini = read_text("; about\n"
-                                    "top = 1\n"
-                                    "\n"
-                                    "[first]\n"
-                                    "key = value ; comment\n"
-                                    "# comment\n"
-                                    "other=a = b\n"
-                                    "[empty]   ; nothing in it\n"
-                                    "[last.one]\n"
-                                    "none =\n");
-    assert_int_equal(ini.count, 7);
-    assert_string_equal(ini.path, "a.ini");
-    assert_entry(&ini, 0, "", "top", "1", 2);
-    assert_entry(&ini, 1, "first", NULL, "", 4);
-    assert_entry(&ini, 2, "first", "key", "value", 5);
-    assert_entry(&ini, 3, "first", "other", "a = b", 7);
-    assert_entry(&ini, 4, "empty", NULL, "", 8);
-    assert_entry(&ini, 5, "last.one", NULL, "", 9);
-    assert_entry(&ini, 6, "last.one", "none", "", 10);
-    ini_file_release(&ini);
-}
-
-static void nothing_at_all(void **state)
-{
-    (void)state;
-    static const char *const texts[] = {"", "\n", "\n\n  \n\t\n", "; only\n# comments", "\r\n"};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        struct ini_file ini = read_text(texts[i]);
-        assert_int_equal(ini.count, 0);
-        assert_null(ini_file_get(&ini, "", ""));
-        ini_file_release(&ini);
+    (void)user;
+    if (test->count == 3) {
+        assert_refused(test->fields[0], (int)strtol(test->fields[1], NULL, 10), test->fields[2]);
+        return;
     }
-}
-
-static void values_may_continue(void **state)
-{
-    (void)state;
-    assert_value("[a]\nk = one\n  two\n\tthree", "one two three");
-    assert_value("[a]\nk = one ; first\n  two ; second\n", "one two");
-    assert_value("[a]\nk =\n  one\n", "one");
-    assert_value("[a]\nk = one\n\n; between\n  ; and this\n  two\n", "one two");
-    assert_value("[a]\nk = one\n  b = c\n", "one b = c");
-    assert_value("[a]\nk = one\n  [b]\n", "one [b]");
-    assert_value("[a]\nk = \"x;y\"\n  z;w\n", "\"x;y\" z;w");
-}
-
-static void continued_lines_count(void **state)
-{
-    (void)state;
-    struct ini_file ini = read_text("[a]\nk = one\n two\n three\nnext = 1\n");
-    assert_int_equal(ini_file_get(&ini, "a", "k")->line, 2);
-    assert_int_equal(ini_file_get(&ini, "a", "next")->line, 5);
+    struct ini_file ini = read_text(test->fields[0]);
+    char *text = alloc_string(ini.count == 0 ? "nothing" : "");
+    for (size_t i = 0; i < ini.count; i++) {
+        const struct ini_entry *entry = &ini.entries[i];
+        if (entry->key == NULL)
+            alloc_append(&text, "%s%d [%s]", i > 0 ? " " : "", entry->line, entry->section);
+        else
+            alloc_append(&text, "%s%d %s.%s='%s'", i > 0 ? " " : "", entry->line, entry->section,
+                         entry->key, entry->value);
+    }
+    case_assert_text(test, text, test->fields[1]);
+    free(text);
     ini_file_release(&ini);
 }
 
-static void line_endings_and_marks(void **state)
+static void texts(void **state)
 {
     (void)state;
-    assert_value("[a]\r\nk = v\r\n", "v");
-    assert_value("[a]\r\nk = v\r\n  w\r\n", "v w");
-    assert_value("[a]\nk = v", "v");
-    assert_value("\xef\xbb\xbf[a]\nk = v\n", "v");
-    assert_value("\xef\xbb\xbf; comment\n[a]\nk = v\n", "v");
+    cases_run(CASES, check_case, NULL);
 }
 
 /* "[a]\nk = xxx…": a line of `length` bytes. */
@@ -202,60 +131,6 @@ static void keys_may_be_long(void **state)
     ini_file_release(&ini);
 }
 
-static void lines_that_are_nothing(void **state)
-{
-    (void)state;
-    static const char nothing[] =
-        "expected [section], key = value or a comment; comments begin with ';'";
-    assert_refused("[a]\nk = 1\nwords\n", 3, nothing);
-    assert_refused("[a]\nk ; = 1\n", 2, nothing);
-    assert_refused("]\n", 1, nothing);
-    /* the first of two faults counts */
-    assert_refused("[a]\nwords\nk = 1\nk = 1\n", 2, nothing);
-    assert_refused("[a]\nwords\n[b\n", 2, nothing);
-    assert_refused("[a]\nk = 1\nk = 1\nwords\n", 3, "key 'k' is given twice in this section");
-}
-
-static void malformed_headings(void **state)
-{
-    (void)state;
-    assert_refused("[a\nk = 1\n", 1, "section heading '[a' has no ']'");
-    assert_refused("[a]\n[b] k = 1\n", 2, "unexpected text after a section heading: 'k = 1'");
-    assert_refused("[]\n", 1, "section heading '[]' has no name");
-    assert_refused("[a]\nk = 1\n[b]\n[a]\n", 4,
-                   "section 'a' is given twice; put its keys in one place");
-}
-
-static void continuations_of_nothing(void **state)
-{
-    (void)state;
-#define REFUSED(line)                                                                              \
-    "line '" line "' begins with white space, but there is no value above it to continue"
-    assert_refused("  k = 1\n", 1, REFUSED("k = 1"));
-    assert_refused("[a]\n  k = 1\n", 2, REFUSED("k = 1"));
-    assert_refused("[a]\n\t[b]\nk = 1\n", 2, REFUSED("[b]"));
-    assert_refused(" [a]\n", 1, REFUSED("[a]"));
-    assert_refused("[a]\nk = 1\n[b]\n  2 = 3\n", 4, REFUSED("2 = 3"));
-#undef REFUSED
-}
-
-static void keys_once_but_constraints(void **state)
-{
-    (void)state;
-    assert_refused("k = 1\nk = 2\n", 2, "key 'k' is given twice in this section");
-    assert_refused("[a]\nk = 1\nl = 1\nk = 1\n", 4, "key 'k' is given twice in this section");
-    assert_refused("[a]\n= 1\n", 2, "'= 1' has no key");
-    struct ini_file ini =
-        read_text("[a]\nconstraint = x\nconstraint = y\n[b]\nk = 1\n[c]\nk = 2\n");
-    assert_int_equal(ini.count, 7);
-    assert_string_equal(ini_file_get(&ini, "a", "constraint")->value, "x");
-    assert_string_equal(ini_file_get(&ini, "b", "k")->value, "1");
-    assert_string_equal(ini_file_get(&ini, "c", "k")->value, "2");
-    assert_null(ini_file_get(&ini, "a", "k"));
-    assert_null(ini_file_get(&ini, "d", "k"));
-    ini_file_release(&ini);
-}
-
 /* --- files --- */
 
 static const char path[] = "a.ini";
@@ -315,34 +190,16 @@ static void files_that_are_no_ini(void **state)
     free(large);
 }
 
-static void a_folder_is_no_file(void **state)
-{
-    (void)state;
-    struct ini_file ini;
-    struct error error;
-    assert_int_equal(ini_file_read(&ini, ".", &error), ERROR_CONFIG);
-    assert_string_equal(error.message, "cannot read the file: Is a directory");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(entries_in_order_with_their_lines),
-        cmocka_unit_test(nothing_at_all),
-        cmocka_unit_test(values_may_continue),
-        cmocka_unit_test(continued_lines_count),
-        cmocka_unit_test(line_endings_and_marks),
+        cmocka_unit_test(texts),
         cmocka_unit_test(lines_end_at_197_bytes),
         cmocka_unit_test(long_comments_are_refused_too),
         cmocka_unit_test(section_names_end_at_49_bytes),
         cmocka_unit_test(keys_may_be_long),
-        cmocka_unit_test(lines_that_are_nothing),
-        cmocka_unit_test(malformed_headings),
-        cmocka_unit_test(continuations_of_nothing),
-        cmocka_unit_test(keys_once_but_constraints),
         SCRATCH_TEST(files_are_read),
         SCRATCH_TEST(files_that_are_no_ini),
-        SCRATCH_TEST(a_folder_is_no_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,45 +4,10 @@
 #include "template/source_lexer.h"
 #include "template/source_signature.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit/cases.h"
+#include "unit/scratch.h"
+
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-/* Each test works in a folder of its own, which is the current one. */
-static int enter_folder(void **state)
-{
-    char *folder = alloc_string("/tmp/autotune-source-XXXXXX");
-    if (mkdtemp(folder) == NULL || chdir(folder) != 0)
-        return -1;
-    *state = folder;
-    return 0;
-}
-
-static int leave_folder(void **state)
-{
-    char *command = alloc_format("rm -rf '%s'", (char *)*state);
-    int status = chdir("/") + system(command);
-    free(command);
-    free(*state);
-    return status;
-}
-
-static void write_text(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
 
 static struct source load(const char *path, const char *const *folders, size_t folder_count)
 {
@@ -77,16 +42,16 @@ static void units_count_as_the_source_does(void **state)
     char hashes[4][HASH_BYTES];
     (void)state;
     assert_int_equal(mkdir("sub", 0700), 0);
-    write_text("a.cu", "int a;\n");
-    write_text("sub/b.cu", "#include \"b.h\"\n");
-    write_text("sub/b.h", "#include <cstdint>\n");
+    scratch_write("a.cu", "int a;\n");
+    scratch_write("sub/b.cu", "#include \"b.h\"\n");
+    scratch_write("sub/b.h", "#include <cstdint>\n");
     for (size_t i = 0; i < 4; i++) {
         struct source source;
         struct error error = {0};
         if (i == 2)
-            write_text("sub/b.cu", "#include \"b.h\" // a comment\n");
+            scratch_write("sub/b.cu", "#include \"b.h\" // a comment\n");
         if (i == 3)
-            write_text("sub/b.h", "#include <cstdint>\nint c;\n");
+            scratch_write("sub/b.h", "#include <cstdint>\nint c;\n");
         const struct source_files files = {.paths = i == 1 ? swapped : paths, .path_count = 2};
         if (source_load_files(&source, &files, &error) != 0)
             fail_msg("%s", error.message);
@@ -111,16 +76,16 @@ static void headers_are_followed_once_each(void **state)
     assert_int_equal(mkdir("kernels", 0700) + mkdir("kernels/include", 0700) +
                          mkdir("kernels/include/deep", 0700),
                      0);
-    write_text("kernels/k.cu", "#include \"local.h\"\n"
-                               "  #  include <deep/nested.h> // angle\n"
-                               "#include <cuda_fp16.h>\n"
-                               "int x; // #include \"not_a_directive.h\"\n"
-                               "#include \"local.h\"\n");
-    write_text("kernels/local.h", "#include \"k.cu\"\n#include <common.h>\n");
-    write_text("kernels/include/common.h", "#pragma once\n#include \"local.h\"\n");
-    write_text("kernels/include/deep/nested.h", "#include \"sibling.h\"\r\n");
-    write_text("kernels/include/deep/sibling.h", "");
-    write_text("kernels/not_a_directive.h", "");
+    scratch_write("kernels/k.cu", "#include \"local.h\"\n"
+                                  "  #  include <deep/nested.h> // angle\n"
+                                  "#include <cuda_fp16.h>\n"
+                                  "int x; // #include \"not_a_directive.h\"\n"
+                                  "#include \"local.h\"\n");
+    scratch_write("kernels/local.h", "#include \"k.cu\"\n#include <common.h>\n");
+    scratch_write("kernels/include/common.h", "#pragma once\n#include \"local.h\"\n");
+    scratch_write("kernels/include/deep/nested.h", "#include \"sibling.h\"\r\n");
+    scratch_write("kernels/include/deep/sibling.h", "");
+    scratch_write("kernels/not_a_directive.h", "");
     struct source source = load("kernels/k.cu", folders, 1);
     assert_true(source.path[0] == '/');
     assert_non_null(strstr(source.path, "/kernels/k.cu"));
@@ -143,13 +108,13 @@ static void the_first_folder_wins_as_in_the_compiler(void **state)
     const char *const folders[] = {"a", "b"};
     (void)state;
     assert_int_equal(mkdir("a", 0700) + mkdir("b", 0700), 0);
-    write_text("k.cu", "#include <x.h>\n");
-    write_text("a/x.h", "#include \"y.h\"\n#include <z.h>\n");
-    write_text("b/x.h", "");
-    write_text("a/y.h", "");
-    write_text("y.h", "");
-    write_text("a/z.h", "");
-    write_text("z.h", "");
+    scratch_write("k.cu", "#include <x.h>\n");
+    scratch_write("a/x.h", "#include \"y.h\"\n#include <z.h>\n");
+    scratch_write("b/x.h", "");
+    scratch_write("a/y.h", "");
+    scratch_write("y.h", "");
+    scratch_write("a/z.h", "");
+    scratch_write("z.h", "");
     struct source source = load("k.cu", folders, 2);
     assert_int_equal(source.header_count, 3);
     expect_header(&source, 0, "a/x.h");
@@ -162,82 +127,33 @@ static void the_hash_stands_for_every_text(void **state)
 {
     char first[HASH_BYTES], other[HASH_BYTES];
     (void)state;
-    write_text("k.cu", "#include \"h.h\"\nint a;\n");
-    write_text("h.h", "int b;\n");
+    scratch_write("k.cu", "#include \"h.h\"\nint a;\n");
+    scratch_write("h.h", "int b;\n");
     load_hash("k.cu", NULL, 0, first);
     assert_int_equal(strlen(first), 32);
     assert_int_equal(strspn(first, "0123456789abcdef"), 32);
     load_hash("k.cu", NULL, 0, other);
     assert_string_equal(first, other);
 
-    write_text("h.h", "int c;\n");
+    scratch_write("h.h", "int c;\n");
     load_hash("k.cu", NULL, 0, other);
     assert_string_not_equal(first, other);
-    write_text("h.h", "int b;\n");
-    write_text("k.cu", "#include \"h.h\"\nint  a;\n");
+    scratch_write("h.h", "int b;\n");
+    scratch_write("k.cu", "#include \"h.h\"\nint  a;\n");
     load_hash("k.cu", NULL, 0, other);
     assert_string_equal(first, other);
-    write_text("k.cu", "#include \"h.h\"\nint a;\n");
+    scratch_write("k.cu", "#include \"h.h\"\nint a;\n");
     assert_int_equal(unlink("h.h"), 0); /* now the compiler's affair */
     load_hash("k.cu", NULL, 0, other);
     assert_string_not_equal(first, other);
 }
 
-static void expect_hash(const char *text, const char *other, bool equal)
-{
-    char first[HASH_BYTES], second[HASH_BYTES];
-    write_text("k.cu", text);
-    load_hash("k.cu", NULL, 0, first);
-    write_text("k.cu", other);
-    load_hash("k.cu", NULL, 0, second);
-    if ((strcmp(first, second) == 0) != equal)
-        fail_msg("'%s' and '%s' have %s hash", text, other, equal ? "another" : "the same");
-}
-
-static void the_hash_is_of_the_tokens(void **state)
-{
-    static const struct {
-        const char *text, *same;
-    } equal[] = {
-        {"int a; int b;", "int a; // a remark\n\n\tint b /* here */;\n"},
-        {"a=b+c;", "a = b\n + c ;"},
-        {"#define F(x) ((x)+1)\n", "# define F(x) \\\n ( (x) + 1 ) // one more\n"},
-        {"f(\"text\");", "f( \"text\" );\r\n"},
-        {"int ab;", "int a\\\nb;"},
-    };
-    static const struct {
-        const char *text, *other;
-    } different[] = {
-        {"int ab;", "int a b;"},
-        {"a - -b;", "a--b;"},
-        {"a< ::b>", "a<: :b>"},
-        {"f(\"a b\");", "f(\"a  b\");"},
-        {"f(\"// a\");", "f(\"// b\");"},
-        {"f(R\"(a\nb)\");", "f(R\"(a\n\nb)\");"},
-        {"f(R\"(a // b)\");", "f(R\"(a // c)\");"},
-        {"f(R\"(a\\\nb)\");", "f(R\"(ab)\");"},
-        {"f(' ');", "f('  ');"},
-        {"u8 \"a\"", "u8\"a\""},
-        {"\"a\" _b", "\"a\"_b"},
-        {"#define F(x) x\n", "#define F (x) x\n"},
-        {"#define A 1\nb", "#define A 1 b\n"},
-        {"#include <a b>\n", "#include <ab>\n"},
-        {"#define S(x) #x\nS(a+b)", "#define S(x) #x\nS(a + b)"},
-        {"#pragma unroll\n4;", "#pragma unroll 4\n;"},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof equal / sizeof *equal; i++)
-        expect_hash(equal[i].text, equal[i].same, true);
-    for (size_t i = 0; i < sizeof different / sizeof *different; i++)
-        expect_hash(different[i].text, different[i].other, false);
-}
-
 static void the_hash_of_the_text_is_of_every_byte(void **state)
 {
     (void)state;
-    write_text("k.cu", "int a;\n");
+    scratch_write("k.cu", "int a;\n");
     struct source source = load("k.cu", NULL, 0);
-    write_text("k.cu", "int  a;\n");
+    scratch_write("k.cu", "int  a;\n");
     struct source other = load("k.cu", NULL, 0);
     assert_string_equal(source.hash, other.hash);
     assert_string_not_equal(source.text_hash, other.text_hash);
@@ -245,71 +161,14 @@ static void the_hash_of_the_text_is_of_every_byte(void **state)
     source_release(&other);
 }
 
-static const char *const include_spellings[] = {
-    "%:include \"gain.h\"\n",
-    "%:\\\ninclude \"gain.h\"\n",
-    "?\?=include \"gain.h\"\n",
-    "#include_next <gain.h>\n",
-    "/* a comment */ #include \"gain.h\"\n",
-    "/* two\n lines */#/**/include/**/\"gain.h\"\n",
-    "#inc\\\nlude \"gain.h\"\n",
-    "#include \\\r\n \"ga\\\nin.h\"\n",
-    "\v\f#\tinclude<gain.h>",
-    "#if __has_include(\"gain.h\")\n#endif\n",
-    "#if defined __has_include && __has_include( <gain.h> )\n#endif\n",
-    "#define HAVE(x) __has_include(x)\n#if HAVE(\"gain.h\")\n#endif\n",
-    "#define HAVE(x) __has_include(x)\n#if 1\n#elif 1 && HAVE( <gain.h>)\n#endif\n",
-    "// \\ \n#include \"gain.h\"\n",
-    "const char *text = \"/* \";\n#include \"gain.h\"\n",
-    "const char *text = R\"(\" /* )\";\n#include \"gain.h\"\n",
-    "const char *text = R\"x(\\\n)\" /* )x\";\n#include \"gain.h\"\n",
-    "int a = 1'000'000; // it's\n#include \"gain.h\"\n",
-    "#error don't /* stop\n#include \"gain.h\"\n",
-};
-
-static void a_header_is_found_however_it_is_included(void **state)
-{
-    (void)state;
-    write_text("gain.h", "");
-    for (size_t i = 0; i < sizeof include_spellings / sizeof *include_spellings; i++) {
-        write_text("k.cu", include_spellings[i]);
-        struct source source = load("k.cu", NULL, 0);
-        bool found = false;
-        for (size_t j = 0; j < source.header_count; j++)
-            found = found || strstr(source.headers[j], "/gain.h") != NULL;
-        source_release(&source);
-        if (!found)
-            fail_msg("no header in %s", include_spellings[i]);
-    }
-}
-
-static void what_is_no_directive_includes_nothing(void **state)
-{
-    static const char *const texts[] = {
-        "// #include \"gain.h\"\n",      "// \\\n#include \"gain.h\"\n",
-        "/*\n#include \"gain.h\"\n*/\n", "const char *text = R\"(\n#include \"gain.h\"\n)\";\n",
-        "int x; #include \"gain.h\"\n",  "#includes \"gain.h\"\n",
-        "#pragma include \"gain.h\"\n",  "#include \"gain.h\n",
-    };
-    (void)state;
-    write_text("gain.h", "");
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        write_text("k.cu", texts[i]);
-        struct source source = load("k.cu", NULL, 0);
-        if (source.header_count != 0)
-            fail_msg("a header in %s", texts[i]);
-        source_release(&source);
-    }
-}
-
 static void every_header_that_include_next_can_mean_counts(void **state)
 {
     const char *const folders[] = {"a", "b"};
     (void)state;
     assert_int_equal(mkdir("a", 0700) + mkdir("b", 0700), 0);
-    write_text("k.cu", "#include <x.h>\n");
-    write_text("a/x.h", "#include_next <x.h>\n");
-    write_text("b/x.h", "");
+    scratch_write("k.cu", "#include <x.h>\n");
+    scratch_write("a/x.h", "#include_next <x.h>\n");
+    scratch_write("b/x.h", "");
     struct source source = load("k.cu", folders, 2);
     assert_int_equal(source.header_count, 2);
     expect_header(&source, 0, "a/x.h");
@@ -325,22 +184,22 @@ static void what_a_toolkit_header_can_find_counts(void **state)
     (void)state;
     assert_int_equal(mkdir("a", 0700) + mkdir("b", 0700) + mkdir("b/cuda", 0700), 0);
     assert_int_equal(mkdir("b/cuda/std", 0700) + mkdir("b/mine", 0700), 0);
-    write_text("k.cu", "#include <tuple>\n");
-    write_text("b/cuda/std/tuple", "#include REFUSED(if it were the source's own)\n");
-    write_text("b/cuda/data.bin", "");
-    write_text("b/mine/x.h", "");
+    scratch_write("k.cu", "#include <tuple>\n");
+    scratch_write("b/cuda/std/tuple", "#include REFUSED(if it were the source's own)\n");
+    scratch_write("b/cuda/data.bin", "");
+    scratch_write("b/mine/x.h", "");
     struct source source = load("k.cu", folders, 2);
     assert_int_equal(source.header_count, 1);
     assert_int_equal(source.followed_count, 0);
     expect_header(&source, 0, "b/cuda/std/tuple");
     memcpy(first, source.hash, HASH_BYTES);
     assert_int_equal(source_check(&source, &error), 0);
-    write_text("b/cuda/std/tuple", "#error another one\n");
+    scratch_write("b/cuda/std/tuple", "#error another one\n");
     assert_int_equal(source_check(&source, &error), ERROR_CONFIG);
     source_release(&source);
     load_hash("k.cu", folders, 2, other);
     assert_string_not_equal(first, other);
-    write_text("k.cu", "int a;\n"); /* nothing of the toolkit's */
+    scratch_write("k.cu", "int a;\n"); /* nothing of the toolkit's */
     source = load("k.cu", folders, 2);
     assert_int_equal(source.header_count, 0);
     source_release(&source);
@@ -351,12 +210,12 @@ static void a_header_that_the_toolkit_can_find_is_scanned(void **state)
     static const char *const found[] = {"cuda.h", "cuda_runtime_api.h", "mma.h", "version"};
     char first[HASH_BYTES], other[HASH_BYTES];
     (void)state;
-    write_text("k.cu", "#include <tuple>\n");
-    write_text("own.h", "");
-    write_text("unrelated.h", "");
-    write_text("cuda_program", ""); /* as of `make cuda_program` */
+    scratch_write("k.cu", "#include <tuple>\n");
+    scratch_write("own.h", "");
+    scratch_write("unrelated.h", "");
+    scratch_write("cuda_program", ""); /* as of `make cuda_program` */
     for (size_t i = 0; i < sizeof found / sizeof *found; i++)
-        write_text(found[i], "#include \"own.h\"\n#include <cstdint>\n");
+        scratch_write(found[i], "#include \"own.h\"\n#include <cstdint>\n");
     struct source source = load("k.cu", NULL, 0);
     assert_int_equal(source.followed_count, 0);
     assert_int_equal(source.header_count, 5);
@@ -367,7 +226,7 @@ static void a_header_that_the_toolkit_can_find_is_scanned(void **state)
     assert_int_equal(source.toolkit_count, 1);
     memcpy(first, source.hash, HASH_BYTES);
     source_release(&source);
-    write_text("own.h", "int a;\n");
+    scratch_write("own.h", "int a;\n");
     load_hash("k.cu", NULL, 0, other);
     assert_string_not_equal(first, other);
 }
@@ -396,16 +255,16 @@ static void which_file_of_a_name_is_included_changes_the_hashes(void **state)
     const char *const before[] = {"p", "q", "r"}, *const after[] = {"p", "r", "q"};
     (void)state;
     assert_int_equal(mkdir("p", 0700) + mkdir("q", 0700) + mkdir("r", 0700), 0);
-    write_text("k.cu", "#include \"q/c.h\"\n#include <c.h>\n");
-    write_text("p/c.h", "#include_next <c.h>\n");
-    write_text("q/c.h", "int q;\n");
-    write_text("r/c.h", "int r;\n");
+    scratch_write("k.cu", "#include \"q/c.h\"\n#include <c.h>\n");
+    scratch_write("p/c.h", "#include_next <c.h>\n");
+    scratch_write("q/c.h", "int q;\n");
+    scratch_write("r/c.h", "int r;\n");
     expect_other_hashes(before, 3, after, 3);
     /* b.h finds p/c.h if it is in p itself */
-    write_text("k.cu", "#include \"p/a.h\"\n#include <b.h>\n");
-    write_text("p/a.h", "#include \"c.h\"\n");
-    write_text("p/c.h", "int p;\n");
-    write_text("p/b.h", "#if __has_include(\"c.h\")\n#endif\n");
+    scratch_write("k.cu", "#include \"p/a.h\"\n#include <b.h>\n");
+    scratch_write("p/a.h", "#include \"c.h\"\n");
+    scratch_write("p/c.h", "int p;\n");
+    scratch_write("p/b.h", "#if __has_include(\"c.h\")\n#endif\n");
     assert_int_equal(mkdir("s", 0700) + link("p/b.h", "s/b.h"), 0);
     expect_other_hashes((const char *[]){"p"}, 1, (const char *[]){"s"}, 1);
 }
@@ -414,10 +273,10 @@ static void what_a_linked_header_includes_is_beside_the_link(void **state)
 {
     (void)state;
     assert_int_equal(mkdir("p", 0700) + mkdir("store", 0700), 0);
-    write_text("k.cu", "#include \"p/a.h\"\n#include \"linked/a.h\"\n");
-    write_text("store/a.h", "#include \"b.h\"\n");
-    write_text("store/b.h", "");
-    write_text("p/b.h", "");
+    scratch_write("k.cu", "#include \"p/a.h\"\n#include \"linked/a.h\"\n");
+    scratch_write("store/a.h", "#include \"b.h\"\n");
+    scratch_write("store/b.h", "");
+    scratch_write("p/b.h", "");
     assert_int_equal(symlink("../store/a.h", "p/a.h") + symlink("p", "linked"), 0);
     struct source source = load("k.cu", NULL, 0);
     assert_int_equal(source.header_count, 2);
@@ -430,8 +289,8 @@ static void text_moved_between_headers_changes_the_hash(void **state)
 {
     char first[HASH_BYTES], other[HASH_BYTES];
     (void)state;
-    write_text("k.cu", "#include \"a.h\"\n#include \"b.h\"\n");
-    write_text("a.h", "int x;\n");
+    scratch_write("k.cu", "#include \"a.h\"\n#include \"b.h\"\n");
+    scratch_write("a.h", "int x;\n");
     load_hash("k.cu", NULL, 0, first);
     assert_int_equal(rename("a.h", "b.h"), 0);
     load_hash("k.cu", NULL, 0, other);
@@ -443,8 +302,8 @@ static void the_hash_survives_a_move_of_the_folder(void **state)
     char first[HASH_BYTES], other[HASH_BYTES];
     (void)state;
     assert_int_equal(mkdir("before", 0700), 0);
-    write_text("before/k.cu", "#include \"h.h\"\n");
-    write_text("before/h.h", "int b;\n");
+    scratch_write("before/k.cu", "#include \"h.h\"\n");
+    scratch_write("before/h.h", "int b;\n");
     load_hash("before/k.cu", NULL, 0, first);
     assert_int_equal(rename("before", "after"), 0);
     load_hash("after/k.cu", NULL, 0, other);
@@ -470,7 +329,7 @@ static void what_cannot_be_read_is_named(void **state)
     expect_refusal("missing.cu", NULL, 0, "'missing.cu'");
     expect_refusal(".", NULL, 0, "cannot read");
     expect_refusal("", NULL, 0, "''");
-    write_text("k.cu", "int a;\n");
+    scratch_write("k.cu", "int a;\n");
     expect_refusal("k.cu", folders, 1, "'nowhere'");
     FILE *file = fopen("zero.cu", "wb");
     assert_non_null(file);
@@ -479,35 +338,13 @@ static void what_cannot_be_read_is_named(void **state)
     expect_refusal("zero.cu", NULL, 0, "zero byte");
 }
 
-static void an_include_whose_file_cannot_be_told_is_refused(void **state)
-{
-    static const char *const texts[] = {
-        "#define G \"gain.h\"\n#include G\n",
-        "int a;\n#include (\"gain.h\")\n",
-        "int a;\n#if __has_include(HEADER)\n#endif\n",
-        "int a;\n#define HAS_G __has_include(G)\n",
-        "int a;\n#include G(\"gain.h\")\n",
-    };
-    (void)state;
-    write_text("gain.h", "");
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        write_text("k.cu", texts[i]);
-        expect_refusal("k.cu", NULL, 0, "cannot tell which file the #include of '");
-        struct source source;
-        struct error error = {0};
-        assert_int_equal(source_load(&source, "k.cu", NULL, 0, &error), ERROR_CONFIG);
-        assert_int_equal(error.line, 2);
-        assert_non_null(strstr(error.file, "/k.cu"));
-    }
-}
-
 static void a_whole_file_is_read_and_a_huge_one_refused(void **state)
 {
     char *text = NULL;
     size_t length = 0;
     struct error error = {0};
     (void)state;
-    write_text("empty", "");
+    scratch_write("empty", "");
     assert_int_equal(read_file("empty", &text, &length, &error), 0);
     assert_string_equal(text, "");
     assert_int_equal(length, 0);
@@ -556,8 +393,6 @@ static void hash_is_xxh3_128_and_tells_texts_apart(void **state)
     assert_string_not_equal(digits, other);
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
-
 /* --- tokens --- */
 
 /* The tokens of `text`, each behind a letter for its kind; free the string. */
@@ -573,46 +408,10 @@ static char *tokens_of(const char *text)
     source_lexer_init(&lexer, text);
     do {
         kind = source_lexer_next(&lexer);
-        char *longer = alloc_format("%s %c%s", all, letters[kind], lexer.token);
-        free(all);
-        all = longer;
+        alloc_append(&all, " %c%s", letters[kind], lexer.token);
     } while (kind != TOKEN_END);
     source_lexer_release(&lexer);
     return all;
-}
-
-static void test_tokens(void **state)
-{
-    static const struct {
-        const char *text, *tokens;
-    } cases[] = {
-        {"", " ."},
-        {"a  /* b */ +c // d\n", " na p+ nc ."},
-        {"a+++b>>=1<<<2", " na p++ p+ nb p>>= 11 p<<< 12 ."},
-        {"1'000.5e-3f .5 0x1p+2u", " 11'000.5e-3f 1.5 10x1p+2u ."},
-        {"\"a\\\"b\" 'c' u8\"d\" L'e'", " t\"a\\\"b\" t'c' tu8\"d\" tL'e' ."},
-        {"R\"x(\" \\\n/*)x\" uR\"()\" R", " tR\"x(\" \\\n/*)x\" tuR\"()\" nR ."},
-        {"R\"x(never closed\nb", " tR\"x(never closed nb ."},
-        {"ab\\\nc \\\r\nd \\ \ne", " nabc nd p\\ ne ."},
-        {"# define A(x) #x\nb", " d# ndefine nA p( nx p) p# nx e nb ."},
-        {"#include <a//b> /* c\n */ d\n", " d# ninclude h<a//b> nd e ."},
-        {"#include \"a\\\"\n#include A\n", " d# ninclude h\"a\\\" e d# ninclude nA e ."},
-        {"%:if __has_include(<a>) < b", " d%: nif n__has_include p( h<a> p) p< nb e ."},
-        {"#if A(<a>) < b\nf(\"c\")", " d# nif nA p( h<a> p) p< nb e nf p( t\"c\" p) ."},
-        {"a # include <b>", " na p# ninclude p< nb p> ."},
-        {"include <b>", " ninclude p< nb p> ."},
-        {"\"never closed\n'nor this", " t\"never closed t'nor this ."},
-        {"/* never closed", " ."},
-        {"a\\", " na p\\ ."},
-        {"\\\n", " ."},
-        {"#", " d# e ."},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *tokens = tokens_of(cases[i].text);
-        assert_string_equal(tokens, cases[i].tokens);
-        free(tokens);
-    }
 }
 
 static void test_lines_and_white_space(void **state)
@@ -637,101 +436,108 @@ static void test_lines_and_white_space(void **state)
     source_lexer_release(&lexer);
 }
 
-/* --- declarations --- */
+/* --- the table --- */
 
-static void assert_signature(const char *source, const char *expected)
+static void hash_text(const char *text, char hash[HASH_BYTES])
+{
+    scratch_write("k.cu", text);
+    load_hash("k.cu", NULL, 0, hash);
+}
+
+static void check_hash(const struct test_case *test, bool same)
+{
+    char first[HASH_BYTES], second[HASH_BYTES];
+    hash_text(test->fields[1], first);
+    hash_text(test->fields[2], second);
+    if ((strcmp(first, second) == 0) != same)
+        case_fail(test, "%s hash", same ? "another" : "the same");
+}
+
+static void check_header(const struct test_case *test, bool includes)
+{
+    scratch_write("gain.h", "");
+    scratch_write("k.cu", test->fields[1]);
+    struct source source = load("k.cu", NULL, 0);
+    bool found = false;
+    for (size_t i = 0; i < source.header_count; i++)
+        found = found || strstr(source.headers[i], "/gain.h") != NULL;
+    if (found != includes || (!includes && source.header_count > 0))
+        case_fail(test, "%zu headers", source.header_count);
+    source_release(&source);
+}
+
+/* An #include whose file cannot be told, in line 2. */
+static void check_refusal(const struct test_case *test)
+{
+    struct source source;
+    struct error error = {0};
+    scratch_write("k.cu", test->fields[1]);
+    assert_int_equal(source_load(&source, "k.cu", NULL, 0, &error), ERROR_CONFIG);
+    case_assert_text(test, error.message, "cannot tell which file the #include of '…");
+    assert_int_equal(error.line, 2);
+    assert_non_null(strstr(error.file, "/k.cu"));
+}
+
+static void check_tokens(const struct test_case *test)
+{
+    char *tokens = tokens_of(test->fields[1]);
+    case_assert_text(test, tokens + 1, test->fields[2]);
+    free(tokens);
+}
+
+static void check_signature(const struct test_case *test)
 {
     struct source_signature signature;
-    assert_true(source_signature_read(source, "k", &signature));
+    if (!source_signature_read(test->fields[1], "k", &signature)) {
+        case_assert_text(test, "not known", test->fields[2]);
+        assert_int_equal(signature.count, 0);
+        assert_null(signature.parameters);
+        return;
+    }
     char *text = source_signature_text(&signature);
-    assert_string_equal(text, expected);
+    case_assert_text(test, signature.count > 0 ? text : "none", test->fields[2]);
     free(text);
     source_signature_release(&signature);
 }
 
-static void assert_unknown(const char *source)
+static void check_parameter(const struct test_case *test)
 {
     struct source_signature signature;
-    assert_false(source_signature_read(source, "k", &signature));
-    assert_int_equal(signature.count, 0);
-    assert_null(signature.parameters);
-}
-
-static void parameters_are_as_the_source_writes_them(void **state)
-{
-    (void)state;
-    assert_signature("extern \"C\" __global__ void k(const float *__restrict__ in, int n) {}",
-                     "const float *__restrict__ in, int n");
-    assert_signature(
-        "extern \"C\" {\n__global__ void __launch_bounds__(N, (1))\n  k(float * /* x */ in)"
-        " { k(1); } }",
-        "float * in");
-    assert_signature("__global__ void k(); void k(int);", "");
-    assert_signature("__global__ void k(void);", "");
-    assert_signature("__global__ void k(pair<int, 2> a, float b[4]);",
-                     "pair<int, 2> a, float b[4]");
-    assert_signature(
-        "__global__ void k(pair<int, vec<int>> p, vec<vec<vec<int>>> q, int n = 8 >> 1);",
-        "pair<int, vec<int>> p, vec<vec<vec<int>>> q, int n = 8 >> 1");
-    assert_signature("__global__ void k(vec<(N >> 1)> p, int n);", "vec<(N >> 1)> p, int n");
-    assert_signature("__global__ void k(int n);\n#define X k(\n__global__ void k(int n) {}",
-                     "int n");
-}
-
-static void what_cannot_be_told_is_unknown(void **state)
-{
-    (void)state;
-    assert_unknown("");
-    assert_unknown("void k(int n);");
-    assert_unknown("__global__ void other(int n);");
-    assert_unknown("#define K __global__ void k(int n)\nK {}");
-    assert_unknown("__global__ void k(int n);\n__global__ void k(float n);");
-    assert_unknown("__global__ void k(int n\n#if X\n, int m\n#endif\n);");
-    assert_unknown("__global__ void k(int n");
-    assert_unknown("__global__ void k(");
-}
-
-static void assert_parameter(const char *parameter, bool pointer, int type)
-{
-    char source[128];
-    struct source_signature signature;
-    (void)snprintf(source, sizeof source, "__global__ void k(%s) {}", parameter);
-    assert_true(source_signature_read(source, "k", &signature));
+    char text[128];
+    (void)snprintf(text, sizeof text, "__global__ void k(%s) {}", test->fields[1]);
+    assert_true(source_signature_read(text, "k", &signature));
     assert_int_equal(signature.count, 1);
-    assert_int_equal(signature.parameters[0].pointer, pointer);
-    assert_int_equal(signature.parameters[0].known, type >= 0);
-    if (type >= 0)
-        assert_int_equal(signature.parameters[0].type, type);
+    const struct source_parameter *parameter = &signature.parameters[0];
+    (void)snprintf(text, sizeof text, "%s%s", parameter->pointer ? "pointer to " : "",
+                   parameter->known ? element_name(parameter->type) : "not known");
+    case_assert_text(test, text, test->fields[2]);
     source_signature_release(&signature);
 }
 
-static void basic_types_are_known(void **state)
+static void check_case(void *user, const struct test_case *test)
 {
-    (void)state;
-    assert_parameter("int n", false, ELEMENT_INT32);
-    assert_parameter("unsigned n", false, ELEMENT_UINT32);
-    assert_parameter("const unsigned long long int n", false, ELEMENT_UINT64);
-    assert_parameter("long", false, ELEMENT_INT64);
-    assert_parameter("short int s", false, ELEMENT_INT16);
-    assert_parameter("unsigned char c", false, ELEMENT_UINT8);
-    assert_parameter("bool b", false, ELEMENT_UINT8);
-    assert_parameter("std::size_t n", false, ELEMENT_UINT64);
-    assert_parameter("double const *const x", true, ELEMENT_DOUBLE);
-    assert_parameter("const __half *__restrict__ x", true, ELEMENT_HALF);
-    assert_parameter("float x[]", true, ELEMENT_FLOAT);
+    const char *kind = test->fields[0];
+    (void)user;
+    if (strcmp(kind, "same") == 0 || strcmp(kind, "other") == 0)
+        check_hash(test, strcmp(kind, "same") == 0);
+    else if (strcmp(kind, "found") == 0 || strcmp(kind, "none") == 0)
+        check_header(test, strcmp(kind, "found") == 0);
+    else if (strcmp(kind, "refused") == 0)
+        check_refusal(test);
+    else if (strcmp(kind, "tokens") == 0)
+        check_tokens(test);
+    else if (strcmp(kind, "signature") == 0)
+        check_signature(test);
+    else if (strcmp(kind, "parameter") == 0)
+        check_parameter(test);
+    else
+        case_fail(test, "'%s' is not a kind", kind);
 }
 
-static void other_types_are_not(void **state)
+static void sources(void **state)
 {
     (void)state;
-    assert_parameter("u64 n", false, -1);
-    assert_parameter("T *x", true, -1);
-    assert_parameter("void *x", true, -1);
-    assert_parameter("float4 *x", true, -1);
-    assert_parameter("float **x", true, -1);
-    assert_parameter("float *RESTRICT x", true, -1);
-    assert_parameter("long double x", false, -1);
-    assert_parameter("struct point p", false, -1);
+    cases_run(CASES, check_case, NULL);
 }
 
 /* What `parameter` is in an instance of template <DECLARED> k; -1: not known. */
@@ -779,31 +585,23 @@ static void a_mangled_name_tells_the_types_of_a_template(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(headers_are_followed_once_each),
-        IN_FOLDER(units_count_as_the_source_does),
-        IN_FOLDER(a_header_is_found_however_it_is_included),
-        IN_FOLDER(what_is_no_directive_includes_nothing),
-        IN_FOLDER(every_header_that_include_next_can_mean_counts),
-        IN_FOLDER(what_a_toolkit_header_can_find_counts),
-        IN_FOLDER(a_header_that_the_toolkit_can_find_is_scanned),
-        IN_FOLDER(an_include_whose_file_cannot_be_told_is_refused),
-        IN_FOLDER(the_first_folder_wins_as_in_the_compiler),
-        IN_FOLDER(the_hash_stands_for_every_text),
-        IN_FOLDER(the_hash_is_of_the_tokens),
-        IN_FOLDER(the_hash_of_the_text_is_of_every_byte),
-        IN_FOLDER(which_file_of_a_name_is_included_changes_the_hashes),
-        IN_FOLDER(what_a_linked_header_includes_is_beside_the_link),
-        IN_FOLDER(text_moved_between_headers_changes_the_hash),
-        IN_FOLDER(the_hash_survives_a_move_of_the_folder),
-        IN_FOLDER(what_cannot_be_read_is_named),
-        IN_FOLDER(a_whole_file_is_read_and_a_huge_one_refused),
+        SCRATCH_TEST(sources),
+        SCRATCH_TEST(headers_are_followed_once_each),
+        SCRATCH_TEST(units_count_as_the_source_does),
+        SCRATCH_TEST(every_header_that_include_next_can_mean_counts),
+        SCRATCH_TEST(what_a_toolkit_header_can_find_counts),
+        SCRATCH_TEST(a_header_that_the_toolkit_can_find_is_scanned),
+        SCRATCH_TEST(the_first_folder_wins_as_in_the_compiler),
+        SCRATCH_TEST(the_hash_stands_for_every_text),
+        SCRATCH_TEST(the_hash_of_the_text_is_of_every_byte),
+        SCRATCH_TEST(which_file_of_a_name_is_included_changes_the_hashes),
+        SCRATCH_TEST(what_a_linked_header_includes_is_beside_the_link),
+        SCRATCH_TEST(text_moved_between_headers_changes_the_hash),
+        SCRATCH_TEST(the_hash_survives_a_move_of_the_folder),
+        SCRATCH_TEST(what_cannot_be_read_is_named),
+        SCRATCH_TEST(a_whole_file_is_read_and_a_huge_one_refused),
         cmocka_unit_test(hash_is_xxh3_128_and_tells_texts_apart),
-        cmocka_unit_test(test_tokens),
         cmocka_unit_test(test_lines_and_white_space),
-        cmocka_unit_test(parameters_are_as_the_source_writes_them),
-        cmocka_unit_test(what_cannot_be_told_is_unknown),
-        cmocka_unit_test(basic_types_are_known),
-        cmocka_unit_test(other_types_are_not),
         cmocka_unit_test(a_mangled_name_tells_the_types_of_a_template),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
