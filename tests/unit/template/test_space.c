@@ -2,15 +2,9 @@
 
 #include "base/alloc.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "unit/cases.h"
 
-#include <cmocka.h>
+#include <time.h>
 
 #define PARAMETERS_MAX 8
 #define CONSTRAINTS_MAX 8
@@ -116,143 +110,72 @@ static void assert_all(const struct field *field, const char *expected)
     free(text);
 }
 
-static void the_last_parameter_varies_fastest(void **state)
+static void add_parameters(struct field *field, const char *lists)
 {
-    struct field *field = *state;
-    add_parameter(field, "2, 1");
-    add_parameter(field, "x, y, z");
-    assert_all(field, "aa=2 bb=x; aa=2 bb=y; aa=2 bb=z; aa=1 bb=x; aa=1 bb=y; aa=1 bb=z; ");
+    char **parts;
+    size_t count = text_split(lists, ';', &parts);
+    for (size_t i = 0; i < count; i++)
+        add_parameter(field, parts[i]);
+    text_split_release(parts, count);
 }
 
-static void refused_combinations_are_left_out(void **state)
+static void add_constraints(struct field *field, const char *texts)
 {
-    struct field *field = *state;
-    add_parameter(field, "1, 2, 3");
-    add_parameter(field, "1, 2, 3");
-    add_constraint(field, "aa + bb <= 4");
-    add_constraint(field, "aa ~= 2");
-    assert_all(field, "aa=1 bb=1; aa=1 bb=2; aa=1 bb=3; aa=3 bb=1; ");
+    char **parts;
+    size_t count = text_split(texts, ';', &parts);
+    for (size_t i = 0; i < count; i++)
+        add_constraint(field, parts[i]);
+    text_split_release(parts, count);
 }
 
-static void words_reals_and_fixed_values(void **state)
+/* The number of points, of those left, and of those that each constraint rejected; or the error. A new string. */
+static char *counts(const struct field *field, bool *failed)
 {
-    struct field *field = *state;
-    add_parameter(field, "two_pass, atomic");
-    add_parameter(field, "0.5, 1024, 4096");
-    add_constraint(field, "aa ~= \"atomic\" or bb < n");
-    add_constraint(field, "bb <= max_threads_per_sm");
-    assert_all(field, "aa=two_pass bb=0.5; aa=two_pass bb=1024; aa=atomic bb=0.5; ");
-}
-
-static void without_parameters_there_is_one_variant(void **state)
-{
-    struct field *field = *state;
-    assert_all(field, "; ");
-    add_constraint(field, "n == 1000");
-    assert_all(field, "; ");
-    add_constraint(field, "n == 1");
-    assert_all(field, "");
     struct space *space = start(field);
-    struct error error;
-    assert_int_equal(space_skip(space, &error), 0);
-    assert_int_equal(space_points(space), 1);
-    assert_int_equal(space_rejected(space), 1);
-    assert_int_equal(space_rejected_by(space, 0), 0);
-    assert_int_equal(space_rejected_by(space, 1), 1);
-    space_free(space);
-}
-
-static void a_constraint_may_refuse_everything(void **state)
-{
-    struct field *field = *state;
-    add_parameter(field, "1..10");
-    add_parameter(field, "1..10");
-    add_constraint(field, "n < 0");
-    assert_all(field, "");
-    struct space *space = start(field);
-    struct error error;
-    assert_int_equal(space_points(space), 100);
-    assert_int_equal(space_rejected(space), 0);
-    assert_int_equal(space_skip(space, &error), 0);
-    assert_int_equal(space_rejected(space), 100);
-    space_free(space);
-}
-
-/* The first constraint that refuses a combination is the one that counts it. */
-static void each_refusal_counts_once(void **state)
-{
-    struct field *field = *state;
-    add_parameter(field, "1..10");
-    add_parameter(field, "1..10");
-    add_constraint(field, "bb > 1");   /* 9 of the 90 that the second leaves */
-    add_constraint(field, "aa > 1");   /* 10: known before bb */
-    add_constraint(field, "bb ~= 10"); /* 9 */
-    add_constraint(field, "aa < 100"); /* none */
-    struct space *space = start(field);
-    struct error error;
+    struct error error = {0};
     int accepted = 0;
-    while (space_skip(space, &error) == 1)
+    int status;
+    while ((status = space_skip(space, &error)) == 1)
         accepted++;
-    assert_int_equal(accepted, 72);
-    assert_int_equal(space_rejected_by(space, 0), 9);
-    assert_int_equal(space_rejected_by(space, 1), 10);
-    assert_int_equal(space_rejected_by(space, 2), 9);
-    assert_int_equal(space_rejected_by(space, 3), 0);
-    assert_int_equal(space_rejected(space), 28);
-    space_free(space);
-}
-
-static void compiled_figures_are_for_later(void **state)
-{
-    struct field *field = *state;
-    static const char *const late[] = {"registers <= 64", "spill_bytes == 0", "occupancy >= 0.5",
-                                       "blocks_per_sm * aa > 1", "shared_bytes < n"};
-    add_parameter(field, "1..4");
-    for (size_t i = 0; i < sizeof late / sizeof *late; i++)
-        add_constraint(field, late[i]);
-    add_constraint(field, "aa > 1");
-    assert_all(field, "aa=2; aa=3; aa=4; ");
-    struct space *space = start(field);
-    struct error error;
-    while (space_skip(space, &error) == 1)
-        continue;
-    for (size_t i = 0; i < 5; i++)
-        assert_int_equal(space_rejected_by(space, i), 0);
-    assert_int_equal(space_rejected_by(space, 5), 1); /* counted under its own number */
-    space_free(space);
-}
-
-static void constraints_that_fail_end_it(void **state)
-{
-    struct field *field = *state;
-    static const struct {
-        const char *text;
-        const char *message;
-    } cases[] = {
-        {"aa // (bb - 2) >= 0", "cannot evaluate 'aa // (bb - 2) >= 0': division by zero: '(bb - "
-                                "2)' is 0; test '(bb - 2) != 0' first (aa = 1, bb = 2)"},
-        {"aa + bb", "cannot evaluate 'aa + bb': 'aa + bb' is a number, not a condition; write '(aa "
-                    "+ bb) != 0' (aa = 1, bb = 1)"},
-        {"bb < missing", "'missing' has no value here, in expression 'bb < missing'"},
-    };
-    add_parameter(field, "1, 2");
-    add_parameter(field, "1, 2");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct bindings parameters = {0};
-        struct error error = {0};
-        int status;
-        add_constraint(field, cases[i].text);
-        struct space *space = start(field);
-        while ((status = space_next(space, &parameters, &error)) == 1)
-            continue;
-        assert_int_equal(status, ERROR_CONFIG);
-        assert_string_equal(error.message, cases[i].message);
-        assert_string_equal(error.file, "s.ini");
-        assert_int_equal(error.line, 10);
-        bindings_release(&parameters);
-        space_free(space);
-        drop_constraints(field);
+    uint64_t points = space_points(space);
+    char *text = alloc_format("%llu points: %d", (unsigned long long)points, accepted);
+    uint64_t rejected = 0;
+    for (size_t i = 0; i < field->constraint_count; i++) {
+        rejected += space_rejected_by(space, i);
+        alloc_append(&text, " - %llu", (unsigned long long)space_rejected_by(space, i));
     }
+    assert_true(rejected == space_rejected(space));
+    *failed = status != 0;
+    if (*failed) {
+        free(text);
+        assert_int_equal(status, ERROR_CONFIG);
+        text = alloc_format("line %d of %s: %s", error.line, error.file, error.message);
+    }
+    space_free(space);
+    return text;
+}
+
+static void check_case(void *user, const struct test_case *test)
+{
+    struct field *field = user;
+    bool failed;
+    add_parameters(field, test->fields[0]);
+    add_constraints(field, test->fields[1]);
+    char *text = counts(field, &failed);
+    case_assert_text(test, text, test->fields[2]);
+    free(text);
+    if (!failed && test->count == 4) {
+        text = all(field);
+        case_assert_text(test, text, test->fields[3]);
+        free(text);
+    }
+    drop_constraints(field);
+    drop_parameters(field);
+}
+
+static void spaces(void **state)
+{
+    cases_run(CASES, check_case, *state);
 }
 
 static void points_saturate(void **state)
@@ -275,49 +198,6 @@ static void points_saturate(void **state)
     assert_int_equal(space_rejected(space), INT64_MAX);
     space_free(space);
     space_free(NULL);
-}
-
-/* --- conditions that `and` joins --- */
-
-static void each_condition_is_tested_as_soon_as_its_names_are_bound(void **state)
-{
-    struct field *field = *state;
-    for (size_t i = 0; i < 8; i++)
-        add_parameter(field, "1..1000"); /* 10^24 points */
-    add_constraint(field, "aa + bb == 3 and cc == aa and dd == aa and ee == aa and ff == aa and gg "
-                          "== 1 and hh - aa == 998");
-    struct space *space = start(field);
-    struct error error;
-    int accepted = 0;
-    while (space_skip(space, &error) == 1)
-        accepted++;
-    assert_int_equal(accepted, 2); /* aa = 1 or 2 */
-    assert_true(space_rejected_by(space, 0) == space_rejected(space));
-    space_free(space);
-}
-
-static void a_condition_need_not_have_a_value_if_one_before_it_is_false(void **state)
-{
-    struct field *field = *state;
-    add_parameter(field, "0, 1, 2");
-    add_parameter(field, "1, 2");
-    add_constraint(field, "aa + bb > 2 and 4 // aa >= bb");
-    assert_all(field, "aa=1 bb=2; aa=2 bb=1; aa=2 bb=2; ");
-    drop_constraints(field);
-    add_constraint(field, "bb > 1 and 4 // aa >= 1");
-    struct space *space = start(field);
-    struct error error;
-    assert_int_equal(space_skip(space, &error), ERROR_CONFIG); /* aa=0 bb=2 */
-    assert_non_null(strstr(error.message, "'bb > 1 and 4 // aa >= 1'"));
-    space_free(space);
-}
-
-static void of_one_for_later_the_other_conditions_are_not(void **state)
-{
-    struct field *field = *state;
-    add_parameter(field, "1..4");
-    add_constraint(field, "registers <= 64 and aa > 1 and occupancy > aa");
-    assert_all(field, "aa=2; aa=3; aa=4; ");
 }
 
 /* --- time --- */
@@ -438,12 +318,8 @@ static void as_brute_force_has_it(void **state)
         uint64_t count = 0;
         while (space_skip(space, &error) == 1)
             count++;
-        uint64_t rejected = 0;
-        for (size_t i = 0; i < field->constraint_count; i++)
-            rejected += space_rejected_by(space, i);
         assert_int_equal(space_points(space), points);
         assert_int_equal(count + space_rejected(space), points);
-        assert_int_equal(rejected, space_rejected(space));
         space_free(space);
         drop_constraints(field);
         drop_parameters(field);
@@ -484,50 +360,44 @@ static double enumerate(struct space *space, uint64_t points, uint64_t *count)
     return (double)(after.tv_sec - before.tv_sec) + 1e-9 * (double)(after.tv_nsec - before.tv_nsec);
 }
 
-/* 10^7 points and five constraints. The times are printed; the limit is for slow and busy
- * machines and sanitizers (the goal, on a quiet one, is a second). */
+/* 10^7 points and five constraints; then one of them names every parameter, so that it is evaluated for every
+ * point. The times are printed; the limit is for slow and busy machines and sanitizers (the goal, on a quiet one, is a
+ * second). */
 static void ten_million_points(void **state)
 {
     struct field *field = *state;
-    for (size_t i = 0; i < 7; i++)
-        add_parameter(field, "1..10");
-    add_constraint(field, "aa * bb * cc < 1000");          /* refuses 10^4 */
-    add_constraint(field, "bb + cc + dd + gg < 40");       /* 10^3, of them 10^2 refused above */
-    add_constraint(field, "aa + ff + gg >= 4");            /* 10^4 */
-    add_constraint(field, "dd * ee * gg < 1000");          /* 10^4, of them 10^2 refused above */
-    add_constraint(field, "(aa + bb + cc + gg) % 2 >= 0"); /* none */
-    struct space *space = start(field);
-    uint64_t count;
-    double seconds = enumerate(space, 10000000, &count);
-    print_message("10^7 points, 5 constraints: %.3f s\n", seconds);
-    assert_int_equal(space_rejected_by(space, 0), 10000);
-    assert_int_equal(space_rejected_by(space, 1), 900);
-    assert_int_equal(space_rejected_by(space, 2), 10000);
-    assert_int_equal(space_rejected_by(space, 3), 9900);
-    assert_int_equal(space_rejected_by(space, 4), 0);
-    assert_true(seconds < 30);
-    space_free(space);
-}
-
-/* The same where one of them names every parameter, so that it is evaluated for every point. */
-static void ten_million_points_and_a_constraint_on_all(void **state)
-{
-    struct field *field = *state;
-    for (size_t i = 0; i < 7; i++)
-        add_parameter(field, "1..10");
-    add_constraint(field, "aa * bb * cc * dd * ee * ff * gg < 10^7"); /* refuses one */
-    add_constraint(field, "(bb + cc) % 2 == 0");                      /* half */
-    add_constraint(field, "aa + ff + gg >= 4");                       /* a thousandth of the half */
-    add_constraint(field, "dd <= 10 and ee > 0");                     /* none */
-    add_constraint(field, "not (aa == 11) or bb == 12");              /* none */
-    struct space *space = start(field);
-    uint64_t count;
-    double seconds = enumerate(space, 10000000, &count);
-    print_message("10^7 points, 5 constraints, one on all: %.3f s\n", seconds);
-    assert_int_equal(count, 5000000 - 5000 - 1);
-    assert_int_equal(space_rejected_by(space, 0), 1);
-    assert_true(seconds < 30);
-    space_free(space);
+    static const struct {
+        const char *constraints;
+        uint64_t left;
+        uint64_t rejected[5];
+    } cases[] = {{"aa * bb * cc < 1000;"          /* 10^4 */
+                  "bb + cc + dd + gg < 40;"       /* 10^3, of them 10^2 refused above */
+                  "aa + ff + gg >= 4;"            /* 10^4 */
+                  "dd * ee * gg < 1000;"          /* 10^4, of them 10^2 refused above */
+                  "(aa + bb + cc + gg) % 2 >= 0", /* none */
+                  10000000 - 30800,
+                  {10000, 900, 10000, 9900, 0}},
+                 {"aa * bb * cc * dd * ee * ff * gg < 10^7;" /* one */
+                  "(bb + cc) % 2 == 0;"                      /* half */
+                  "aa + ff + gg >= 4;"                       /* a thousandth of the half */
+                  "dd <= 10 and ee > 0;"
+                  "not (aa == 11) or bb == 12",
+                  5000000 - 5000 - 1,
+                  {1, 5000000, 5000, 0, 0}}};
+    add_parameters(field, "1..10; 1..10; 1..10; 1..10; 1..10; 1..10; 1..10");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        add_constraints(field, cases[i].constraints);
+        struct space *space = start(field);
+        uint64_t count;
+        double seconds = enumerate(space, 10000000, &count);
+        print_message("10^7 points, 5 constraints: %.3f s\n", seconds);
+        assert_int_equal(count, cases[i].left);
+        for (size_t j = 0; j < 5; j++)
+            assert_int_equal(space_rejected_by(space, j), cases[i].rejected[j]);
+        assert_true(seconds < 30);
+        space_free(space);
+        drop_constraints(field);
+    }
 }
 
 static uint64_t count_up_to(const struct field *field, uint64_t limit)
@@ -578,25 +448,14 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_field, free_field)
     const struct CMUnitTest tests[] = {
-        TEST(the_last_parameter_varies_fastest),
-        TEST(refused_combinations_are_left_out),
-        TEST(words_reals_and_fixed_values),
-        TEST(without_parameters_there_is_one_variant),
-        TEST(a_constraint_may_refuse_everything),
-        TEST(each_refusal_counts_once),
-        TEST(compiled_figures_are_for_later),
-        TEST(constraints_that_fail_end_it),
+        TEST(spaces),
         TEST(points_saturate),
+        TEST(an_enumeration_that_time_ends_goes_on),
         TEST(as_brute_force_has_it),
         TEST(constraints_over_very_many_combinations),
         TEST(ten_million_points),
         TEST(large_spaces_are_counted_at_once),
         TEST(counting_agrees_with_visiting),
-        TEST(ten_million_points_and_a_constraint_on_all),
-        TEST(each_condition_is_tested_as_soon_as_its_names_are_bound),
-        TEST(a_condition_need_not_have_a_value_if_one_before_it_is_false),
-        TEST(of_one_for_later_the_other_conditions_are_not),
-        TEST(an_enumeration_that_time_ends_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
