@@ -16,14 +16,6 @@
 
 enum { GUARDS = 2 * 4096, ARENA = 16 * 1024 * 1024 };
 
-static void write_file(const char *path, const char *text)
-{
-    FILE *stream = fopen(path, "wb");
-    assert_non_null(stream);
-    assert_true(fputs(text, stream) >= 0);
-    assert_int_equal(fclose(stream), 0);
-}
-
 /* The footprint of a template with these buffers and expectations, for n = 1000 and an L2 of 1 MiB;
  * and what refusing it says, with 5 MB there. */
 static struct footprint footprint_with(const char *text, const struct bindings *parameters,
@@ -36,8 +28,8 @@ static struct footprint footprint_with(const char *text, const struct bindings *
     struct bindings fixed = {0};
     struct bindings problem = {0};
     struct error error;
-    write_file("t.ini", whole);
-    write_file("t.cu", "extern \"C\" __global__ void k() {}\n");
+    assert_int_equal(scratch_write("t.ini", whole), 0);
+    assert_int_equal(scratch_write("t.cu", "extern \"C\" __global__ void k() {}\n"), 0);
     free(whole);
     if (template_load(&template, "t.ini", &error) != 0)
         fail_msg("line %d: %s", error.line, error.message);

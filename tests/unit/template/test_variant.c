@@ -1,7 +1,6 @@
 #include "template/variant.h"
 
 #include "base/alloc.h"
-#include "base/read_file.h"
 #include "template/compiler_option.h"
 #include "template/template_load.h"
 
@@ -16,22 +15,14 @@
 
 #include <cmocka.h>
 
+#include "unit/scratch.h"
+
 struct scene {
-    char folder[64];
-    char path[96];
-    char source[96];
+    char *folder;
     struct template template;
     struct bindings parameters;
     struct bindings problem;
 };
-
-static void write_file(const char *path, const char *text)
-{
-    FILE *stream = fopen(path, "wb");
-    assert_non_null(stream);
-    assert_true(fputs(text, stream) >= 0);
-    assert_int_equal(fclose(stream), 0);
-}
 
 static const char source_text[] =
     "#include <cooperative_groups.h>\n#include <cuda/atomic>\n#include <cuda/barrier>\n";
@@ -40,26 +31,25 @@ static int make_scene(void **state)
 {
     struct scene *scene = alloc_zeroed(1, sizeof *scene);
     struct error error;
-    *state = scene;
-    (void)snprintf(scene->folder, sizeof scene->folder, "/tmp/test_variant.XXXXXX");
-    if (mkdtemp(scene->folder) == NULL)
+    if (scratch_enter((void **)&scene->folder) != 0)
         return -1;
-    (void)snprintf(scene->path, sizeof scene->path, "%s/t.ini", scene->folder);
-    (void)snprintf(scene->source, sizeof scene->source, "%s/t.cu", scene->folder);
-    write_file(scene->source, source_text);
-    write_file(scene->path, "[kernel]\noptions = --use_fast_math -lineinfo\n"
-                            "[parameters]\nblock_size = 256\nscale = 0.5\n"
-                            "finish = two_pass | atomic\n"
-                            "[launch_parameters]\ngrid_factor = 1\norder = up | down\n"
-                            "[precompiled_headers]\n"
-                            "cooperative_groups.h = finish == \"atomic\" and n >= 1000\n"
-                            "cuda/atomic = yes\n"
-                            "cuda/barrier = 1 // (block_size - 512) > 0\n"
-                            "[problem]\nn = 1000\nvalue_type = float | int32\n"
-                            "[buffer.out]\ntype = float\nlength = n\naccess = write\n"
-                            "[launch.run]\nentry = k\ngrid = 1\nblock = 1\n"
-                            "[expect.out]\nreference = constant(0)\ncompare = exact\n");
-    if (template_load(&scene->template, scene->path, &error) != 0) {
+    *state = scene;
+    assert_int_equal(scratch_write("t.cu", source_text), 0);
+    assert_int_equal(scratch_write("t.ini",
+                                   "[kernel]\noptions = --use_fast_math -lineinfo\n"
+                                   "[parameters]\nblock_size = 256\nscale = 0.5\n"
+                                   "finish = two_pass | atomic\n"
+                                   "[launch_parameters]\ngrid_factor = 1\norder = up | down\n"
+                                   "[precompiled_headers]\n"
+                                   "cooperative_groups.h = finish == \"atomic\" and n >= 1000\n"
+                                   "cuda/atomic = yes\n"
+                                   "cuda/barrier = 1 // (block_size - 512) > 0\n"
+                                   "[problem]\nn = 1000\nvalue_type = float | int32\n"
+                                   "[buffer.out]\ntype = float\nlength = n\naccess = write\n"
+                                   "[launch.run]\nentry = k\ngrid = 1\nblock = 1\n"
+                                   "[expect.out]\nreference = constant(0)\ncompare = exact\n"),
+                     0);
+    if (template_load(&scene->template, "t.ini", &error) != 0) {
         error_print(&error, stderr);
         return -1;
     }
@@ -75,9 +65,7 @@ static int remove_scene(void **state)
     template_release(&scene->template);
     bindings_release(&scene->parameters);
     bindings_release(&scene->problem);
-    (void)unlink(scene->path);
-    (void)unlink(scene->source);
-    int status = rmdir(scene->folder);
+    int status = scratch_leave((void **)&scene->folder);
     free(scene);
     return status;
 }
@@ -92,9 +80,7 @@ static char *text_of(const struct scene *scene)
     for (size_t i = 0; i < options.count; i++) {
         if (strncmp(options.items[i], "-I", 2) == 0)
             continue;
-        char *longer = alloc_format("%s%s%s", text, text[0] != '\0' ? " " : "", options.items[i]);
-        free(text);
-        text = longer;
+        alloc_append(&text, "%s%s", text[0] != '\0' ? " " : "", options.items[i]);
     }
     options_release(&options);
     assert_int_equal(options.count, 0);
@@ -172,7 +158,7 @@ static void include_folders_come_first(void **state)
     struct options options;
     assert_int_equal(
         variant_options(&scene->template, &scene->parameters, &scene->problem, &options, NULL), 0);
-    char *folder = realpath(scene->folder, NULL);
+    char *folder = realpath(".", NULL);
     assert_non_null(folder);
     char *expected = alloc_format("-I%s", folder);
     assert_string_equal(options.items[0], expected);
@@ -218,10 +204,7 @@ static char *header_options(const struct source *source)
     for (size_t i = 0; i < options.count; i++) {
         const char *name = compiler_option_value(options.items[i], COMPILER_OPTION_HEADER);
         assert_non_null(name);
-        char *longer =
-            alloc_format("%s%s%.*s", text, i > 0 ? " " : "", (int)strcspn(name, " "), name);
-        free(text);
-        text = longer;
+        alloc_append(&text, "%s%.*s", i > 0 ? " " : "", (int)strcspn(name, " "), name);
     }
     options_release(&options);
     return text;
@@ -229,9 +212,9 @@ static char *header_options(const struct source *source)
 
 static void standard_headers_are_those_that_the_folders_lack(void **state)
 {
-    const struct scene *scene = *state;
-    char *own = alloc_format("%s/own/limits.h", scene->folder);
+    char own[] = "/folder/own/limits.h";
     char *headers[] = {own};
+    (void)state;
     char *includes[] = {"cooperative_groups.h", "stdint.h", "limits.h", "cuda/atomic", "cassert"};
     struct source source = {.toolkit_headers = includes, .toolkit_count = 5};
     char *text = header_options(&source);
@@ -242,7 +225,6 @@ static void standard_headers_are_those_that_the_folders_lack(void **state)
     text = header_options(&source);
     assert_string_equal(text, "stdint.h cassert");
     free(text);
-    free(own);
 }
 
 static void a_header_whose_expression_fails_is_not_precompiled(void **state)
@@ -271,10 +253,8 @@ static char *unlaunched(const struct scene *scene, const char *finish)
                      0);
     for (size_t i = 0; i < options.count; i++) {
         const char *name = compiler_option_value(options.items[i], COMPILER_OPTION_UNLAUNCHED);
-        char *longer =
-            alloc_format("%s%s%s", text, name != NULL ? " " : "", name != NULL ? name : "");
-        free(text);
-        text = longer;
+        if (name != NULL)
+            alloc_append(&text, " %s", name);
     }
     options_release(&options);
     bindings_release(&parameters);
@@ -301,16 +281,13 @@ static const char launches[] = "[launch.first]\nentry = first\nwhen = finish == 
 static void append_template(struct scene *scene, const char *more, const char *symbol)
 {
     struct error error;
-    char *old = NULL;
-    assert_int_equal(read_file(scene->path, &old, NULL, NULL), 0);
+    char *old = scratch_read("t.ini");
     char *place = strstr(old, "[launch.run]");
-    char *end = strstr(old, "[metrics]");
     assert_non_null(place);
-    char *text =
-        alloc_format("%.*s%s%s%s", (int)(place - old), old, symbol, more, end != NULL ? end : "");
-    write_file(scene->path, text);
+    char *text = alloc_format("%.*s%s%s", (int)(place - old), old, symbol, more);
+    assert_int_equal(scratch_write("t.ini", text), 0);
     template_release(&scene->template);
-    if (template_load(&scene->template, scene->path, &error) != 0)
+    if (template_load(&scene->template, "t.ini", &error) != 0)
         fail_msg("%s", error.message);
     free(text);
     free(old);
@@ -341,10 +318,10 @@ static void what_a_condition_names_is_compiled(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         struct error error;
         char *text = alloc_format("%s%s", source_text, texts[i]);
-        write_file(scene->source, text);
+        assert_int_equal(scratch_write("t.cu", text), 0);
         free(text);
         template_release(&scene->template);
-        assert_int_equal(template_load(&scene->template, scene->path, &error), 0);
+        assert_int_equal(template_load(&scene->template, "t.ini", &error), 0);
         assert_unlaunched(scene, "atomic", " first");
         assert_unlaunched(scene, NULL, " first second maybe");
     }
