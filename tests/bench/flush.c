@@ -198,8 +198,11 @@ static int open_problem(struct bench *bench, const char *path, const struct temp
         status = application_compile(&bench->compiler, &tuned, &variant, &compiled, error);
     if (status == 0)
         status = application_compile(&bench->compiler, &plain, &reference, &compiled, error);
+    struct template own = {0};
+    if (status == 0)
+        status = template_load(&own, path, error);
     const struct problem_request request = {
-        .template_path = path, .problem = &problem, .helpers = &reference, .cold = true};
+        .template = &own, .problem = &problem, .helpers = &reference, .cold = true};
     if (status == 0)
         status = device_problem_open(&bench->problem, &bench->device, &request, error);
     bool moved;

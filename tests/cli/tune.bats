@@ -105,7 +105,7 @@ tuned() {
     code=0
     wait $run || code=$?
     exits 2
-    has err "own.ini: a file that it reads data from has changed since the run started; run again"
+    has err "in.npy: the file has changed since the run started; run again"
     autotune report --format csv
     equal "$(count outcome measured)" 0
 }

@@ -244,6 +244,14 @@ bool node_worker_is_stopped(const struct node_worker *worker)
     return worker->stopped || worker->node->silent;
 }
 
+void node_send_file(struct node_worker *worker, const char *name, int descriptor)
+{
+    (void)send_packet(
+        worker->node->nodes,
+        json_pack("{s:s, s:I, s:s}", "do", "file", "worker", (json_int_t)worker->id, "name", name),
+        descriptor);
+}
+
 void node_worker_kill(struct node_worker *worker)
 {
     if (!worker->ended && !worker->leaving)

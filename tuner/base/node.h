@@ -70,6 +70,11 @@ struct node_worker *node_start_worker(struct node *node, int descriptor, const c
 int64_t node_worker_starved_ns(struct node_worker *worker);
 bool node_worker_is_stopped(const struct node_worker *worker);
 
+/* Sends its machine a file, unless that has it, before the worker's next request: a copy of `descriptor`,
+ * which will be in the worker's folder under that name. If the machine cannot write it, that request is
+ * answered with the error. */
+void node_send_file(struct node_worker *worker, const char *name, int descriptor);
+
 void node_worker_kill(struct node_worker *worker);
 
 /* Waits until it has ended; false if it has not within that time. */

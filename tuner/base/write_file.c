@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -239,4 +240,20 @@ int write_file_bytes(const char *path, const void *bytes, size_t count, struct e
         return status;
     (void)fwrite(bytes, 1, count, file.stream); /* a failure shows at the commit */
     return write_file_commit(&file, WRITE_FILE_CACHED, error);
+}
+
+static int remove_entry(const char *path, const struct stat *information, int type,
+                        struct FTW *place)
+{
+    (void)information;
+    (void)type;
+    (void)place;
+    (void)remove(path);
+    return 0;
+}
+
+void write_file_remove_folder(const char *path)
+{
+    enum { DESCRIPTORS = 16 };
+    (void)nftw(path, remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
 }

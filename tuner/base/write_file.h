@@ -56,6 +56,9 @@ int write_file_finish(struct write_file *file, int status, struct error *error);
 /* Creates the missing parent folders of the file `path`. */
 int write_file_make_folders(const char *path, struct error *error);
 
+/* Removes a folder with all that is in it, if it exists. */
+void write_file_remove_folder(const char *path);
+
 /* Begins, writes `count` bytes and commits as WRITE_FILE_CACHED. */
 int write_file_bytes(const char *path, const void *bytes, size_t count, struct error *error);
 

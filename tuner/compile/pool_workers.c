@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/json_text.h"
+#include "base/write_file.h"
 #include "compile/staging.h"
 
 #include <stdio.h>
@@ -146,7 +147,7 @@ static void remove_worker(struct compile_pool *pool, struct pool_worker *worker)
     event_loop_remove(pool->loop, &worker->source);
     worker_dismiss(&worker->worker);
     if (worker->folder != NULL && node_is_here(worker->place->node))
-        staging_remove(worker->folder);
+        write_file_remove_folder(worker->folder);
     worker->place->workers--;
     pool->full = false;
     pool->starting_count -= !worker->ready;

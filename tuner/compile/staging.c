@@ -4,7 +4,6 @@
 #include "base/write_file.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,28 +23,12 @@ void staging_init(struct staging *staging)
         NULL};
 }
 
-static int remove_entry(const char *path, const struct stat *information, int type,
-                        struct FTW *place)
-{
-    (void)information;
-    (void)type;
-    (void)place;
-    (void)remove(path);
-    return 0;
-}
-
-void staging_remove(const char *folder)
-{
-    enum { DESCRIPTORS = 16 };
-    (void)nftw(folder, remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
-}
-
 /* The working folder is then one in which nothing can be found. */
 static void clear(struct staging *staging)
 {
     if (chdir("/proc/self/fdinfo") != 0)
         abort(); /* without /proc, no worker starts */
-    staging_remove(staging->folder);
+    write_file_remove_folder(staging->folder);
     free(staging->placed);
     staging->placed = NULL;
 }

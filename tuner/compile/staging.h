@@ -28,7 +28,7 @@ struct staging {
 
 void staging_init(struct staging *staging);
 
-/* Removes the folder. */
+/* Removes the folder; whoever kills the worker does that itself. */
 void staging_release(struct staging *staging);
 
 /* The members "files" and "ways" of a request about the source. */
@@ -46,8 +46,5 @@ int staging_place(struct staging *staging, const struct channel *channel, const 
 /* The text of the request's first file; NULL with ERROR_WORKER. It is the channel's. */
 const char *staging_first(const struct channel *channel, const json_t *request, const char **path,
                           struct error *error);
-
-/* Removes the folder of a worker that has ended, if it exists. */
-void staging_remove(const char *folder);
 
 #endif

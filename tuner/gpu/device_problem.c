@@ -2,8 +2,6 @@
 
 #include "base/alloc.h"
 #include "record/gpu.h"
-#include "template/template_files.h"
-#include "template/template_load.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,17 +16,6 @@ static int make_flush(struct device_problem *problem, struct error *error)
     if (status == 0)
         status = CUDA(device, cuMemsetD8Async, problem->flush, 1, problem->flush_bytes + 16,
                       device->stream);
-    return status;
-}
-
-static int load_template(struct device_problem *problem, const struct problem_request *request,
-                         struct error *error)
-{
-    int status = template_load(&problem->template, request->template_path, error);
-    if (status == 0 && request->template_hash != NULL &&
-        strcmp(problem->template.hash, request->template_hash) != 0)
-        status = error_set_at(error, ERROR_CONFIG, request->template_path, 0,
-                              "the template has changed since the run started; run again");
     return status;
 }
 
@@ -62,16 +49,6 @@ static int make_data(struct device_problem *problem, const struct problem_reques
     return status != 0 ? status : data_store_take(&problem->store, NULL, 0, &problem->data, error);
 }
 
-/* Once the files are read: what is measured is recorded as measured with the data that the coordinator
- * found. */
-static int check_data(const struct problem_request *request, const struct template *template,
-                      struct error *error)
-{
-    return request->data_hash == NULL
-               ? 0
-               : data_hash_check(template, request->template_path, request->data_hash, error);
-}
-
 /* Half of the free memory is for what parameters change, and an eighth for more places of buffers;
  * scratch buffers and batches need some, too. */
 static int limit_store(struct device_problem *problem, struct error *error)
@@ -88,19 +65,16 @@ static int limit_store(struct device_problem *problem, struct error *error)
 int device_problem_open(struct device_problem *problem, struct device_context *device,
                         const struct problem_request *request, struct error *error)
 {
-    *problem = (struct device_problem){.device = device, .cold = request->cold};
+    *problem = (struct device_problem){
+        .device = device, .template = *request->template, .cold = request->cold};
+    *request->template = (struct template){0};
     size_t free_bytes = 0;
-    int status = load_template(problem, request, error);
     device->last = CUDA_SUCCESS;
-    if (status == 0) {
-        bindings_append(&problem->fixed, request->problem);
-        gpu_bindings(&device->gpu, &problem->fixed);
-        status = check_memory(problem, request, &free_bytes, error);
-        if (status == 0)
-            status = make_data(problem, request, error);
-        if (status == 0)
-            status = check_data(request, &problem->template, error);
-    }
+    bindings_append(&problem->fixed, request->problem);
+    gpu_bindings(&device->gpu, &problem->fixed);
+    int status = check_memory(problem, request, &free_bytes, error);
+    if (status == 0)
+        status = make_data(problem, request, error);
     if (status == 0)
         status = make_flush(problem, error);
     if (status == 0)

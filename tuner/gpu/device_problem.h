@@ -31,9 +31,7 @@ struct device_problem {
 };
 
 struct problem_request {
-    const char *template_path;
-    const char *template_hash; /* opening fails if the template has another hash; NULL: any */
-    const char *data_hash;     /* the same for data_hash_of() */
+    struct template *template; /* taken over */
     const struct bindings *problem;
     const struct bindings *largest; /* parameters that need the most memory; NULL: none do */
     struct compilation *helpers; /* the source compiled with its defaults, taken over; NULL: none */
@@ -41,8 +39,8 @@ struct problem_request {
 };
 
 /*
- * Loads the template, and makes what depends on no parameter: fills buffers, runs references.
- * Returns 0, ERROR_CONFIG if the template is wrong, ERROR_MEMORY if the problem does not fit in GPU
+ * Makes what depends on no parameter: fills buffers, runs references. Returns 0, ERROR_CONFIG if the
+ * template or a file of its data is wrong, ERROR_MEMORY if the problem does not fit in GPU
  * memory, or ERROR_DEVICE if a reference fails. Frees everything on failure.
  */
 int device_problem_open(struct device_problem *problem, struct device_context *device,

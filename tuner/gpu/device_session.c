@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "compile/cubin_cache.h"
 #include "gpu/verify.h"
+#include "template/fill.h"
+#include "template/template_load.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +77,33 @@ static int load_support(struct device_session *session, const char *key, struct 
     return status;
 }
 
+/* Reads the template from its texts, which the coordinator has sent: its INI and the units of its source. */
+static int read_template(const struct device_session *session, struct template *template,
+                         struct error *error)
+{
+    const json_t *texts = json_object_get(session->open_request, "texts");
+    const char *path = text_of(session->open_request, "template");
+    const char **sent = NULL;
+    size_t count = 0;
+    size_t index;
+    json_t *hash;
+    json_array_foreach(texts, index, hash)
+    {
+        const char *name = json_string_value(hash);
+        const struct channel_kept *kept =
+            name != NULL ? channel_find(session->channel, name) : NULL;
+        if (kept != NULL)
+            *ARRAY_APPEND(sent, count) = kept->bytes;
+    }
+    int status = count < 2 || count < json_array_size(texts)
+                     ? error_set(error, ERROR_WORKER, "the text of '%s' has not been sent", path)
+                     : template_load_sent(template, path, sent[0], sent + 1, count - 1, error);
+    free(sent);
+    if (status == 0)
+        status = fill_expect_files(template, json_object_get(session->open_request, "data"), error);
+    return status;
+}
+
 static int open_problem(struct device_session *session, struct error *error)
 {
     const json_t *request = session->open_request;
@@ -88,15 +117,17 @@ static int open_problem(struct device_session *session, struct error *error)
         status = take_entry(session, key, &helpers, error);
     if (status == 0 && parameters != NULL)
         status = bindings_from_json(&largest, parameters, error);
-    struct problem_request problem = {.template_path = text_of(request, "template"),
-                                      .template_hash = text_of(request, "hash"),
-                                      .data_hash = text_of(request, "data"),
+    struct template template = {0};
+    if (status == 0)
+        status = read_template(session, &template, error);
+    struct problem_request problem = {.template = &template,
                                       .problem = &values,
                                       .largest = &largest,
                                       .helpers = key != NULL ? &helpers : NULL,
                                       .cold = json_is_true(json_object_get(request, "cold"))};
     if (status == 0)
         status = device_problem_open(&session->problem, &session->device, &problem, error);
+    template_release(&template);
     compilation_release(&helpers);
     bindings_release(&largest);
     bindings_release(&values);

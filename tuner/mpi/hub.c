@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/json_text.h"
-#include "base/path.h"
 #include "base/worker.h"
 #include "mpi/bytes.h"
 #include "mpi/coordinator.h"
@@ -11,14 +10,10 @@
 #include "mpi/pace.h"
 #include "mpi/peers.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,189 +21,152 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- files for agents --- */
-
-/* The files that an agent has asked for, sent one after the other, piece by piece: PACKET_FILE, any
- * number of PACKET_FILE_BYTES, PACKET_FILE_END. */
-enum { PIECE_BYTES = 256 * 1024, LINKS_MOST = 40 };
-
-struct file_source {
-    struct file_source *next;
-    char *path;
-    int file; /* -1: not begun */
+enum {
+    BEAT_NS = 1000000000,
+    COME_S = 60,            /* all ranks must have greeted by then */
+    SILENT_S = 2,           /* then no worker of the node is to blame for anything */
+    LOST_S = 10,            /* and then its work is given to others */
+    GOODBYE_S = 5,          /* at the end */
+    UNSENT_BYTES = 1 << 20, /* to a node; what comes from the coordinator then waits */
+    READ_BYTES = 64 * 1024,
+    PIECE_BYTES = 256 * 1024 /* of a file */
 };
 
-static void file_source_add(struct file_source **files, const char *path, size_t length)
-{
-    struct file_source *new = alloc_zeroed(1, sizeof *new);
-    new->path = alloc_string_n(path, length);
-    new->file = -1;
-    while (*files != NULL)
-        files = &(*files)->next;
-    *files = new;
-}
-
-static void remove_first(struct file_source **files)
-{
-    struct file_source *first = *files;
-    *files = first->next;
-    if (first->file >= 0)
-        (void)close(first->file);
-    free(first->path);
-    free(first);
-}
-
-static void file_source_free(struct file_source **files)
-{
-    while (*files != NULL)
-        remove_first(files);
-}
-
-/* The target of the first symbolic link on the way to `path`, and the part of the path that is the
- * link; NULL if there is none. */
-static char *find_link(const char *path, size_t *length)
-{
-    char target[PATH_MAX];
-    for (const char *end = path; *end != '\0';) {
-        end += strspn(end, "/");
-        end += strcspn(end, "/");
-        char *part = alloc_string_n(path, (size_t)(end - path));
-        ssize_t count = readlink(part, target, sizeof target);
-        free(part);
-        *length = (size_t)(end - path);
-        if (count > 0)
-            return alloc_string_n(target, (size_t)count);
-    }
-    return NULL;
-}
-
-/* Follows all links; returns the path behind them, a new string. */
-static char *follow_links(const char *path, json_t *links)
-{
-    char *at = alloc_string(path);
-    char *target;
-    size_t length;
-    for (int i = 0; i < LINKS_MOST && (target = find_link(at, &length)) != NULL; i++) {
-        char *link = alloc_string_n(at, length);
-        char *behind = path_beside(link, target);
-        char *next = alloc_format("%s%s", behind, at + length);
-        json_array_append_new(links, json_pack("[s, s]", link, target));
-        free(behind);
-        free(target);
-        free(link);
-        free(at);
-        at = next;
-    }
-    return at;
-}
-
-static void finish(struct file_source **files, struct peers *peers, int rank, bool good)
-{
-    peers_send_object(peers, rank, PACKET_FILE_END, 0,
-                      json_pack("{s:s, s:b}", "asked", (*files)->path, "good", (int)good));
-    remove_first(files);
-}
-
-/* The symbolic links in a folder: what they lead to is asked for by its own name. */
-static void add_links(const char *folder, json_t *links)
-{
-    char target[PATH_MAX];
-    DIR *entries = opendir(folder);
-    for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-        char *path = alloc_format("%s%s", folder, entry->d_name);
-        ssize_t count = readlink(path, target, sizeof target);
-        if (count > 0)
-            json_array_append_new(links, json_pack("[s, s%]", path, target, (size_t)count));
-        free(path);
-    }
-    if (entries != NULL)
-        (void)closedir(entries);
-}
-
-static void begin(struct file_source **files, struct peers *peers, int rank)
-{
-    struct stat information;
-    json_t *links = json_array();
-    char *path = follow_links((*files)->path, links);
-    bool folder = path[strlen(path) - 1] == '/';
-    if (folder)
-        add_links(path, links);
-    peers_send_object(
-        peers, rank, PACKET_FILE, 0,
-        json_pack("{s:s, s:o, s:b}", "path", path, "links", links, "folder", (int)folder));
-    if (folder) {
-        finish(files, peers, rank, true);
-        free(path);
-        return;
-    }
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    bool good = file >= 0 && fstat(file, &information) == 0 && S_ISREG(information.st_mode);
-    free(path);
-    (*files)->file = file;
-    if (!good)
-        finish(files, peers, rank, false);
-}
-
-static void file_source_send(struct file_source **files, struct peers *peers, int rank)
-{
-    if ((*files)->file < 0) {
-        begin(files, peers, rank);
-        return;
-    }
-    char *bytes = alloc_resize(NULL, PIECE_BYTES, 1);
-    ssize_t count = read((*files)->file, bytes, PIECE_BYTES);
-    if (count > 0)
-        peers_send(peers, rank, PACKET_FILE_BYTES, 0, bytes, (size_t)count);
-    else
-        finish(files, peers, rank, count == 0);
-    free(bytes);
-}
-
-/* --- sockets between the coordinator and its workers on other machines --- */
-
-enum { HUB_UNSENT_BYTES = 1 << 20 }; /* to a node; what comes from the coordinator then waits */
-
+/* A worker on another machine. */
 struct hub_worker {
     uint32_t id;
     int rank;
     int socket;            /* the coordinator's channel; -1: closed */
-    struct bytes requests; /* from the coordinator, as far as they are not complete */
+    struct bytes requests; /* from the coordinator, not yet sent */
     struct bytes unsent;   /* to the coordinator */
+    size_t awaited;        /* so many files its node must have before it gets the next request; */
+    struct bytes refusal;  /* or the answer to that, if the node cannot have them */
     bool ended;
     bool ready; /* as poll() says: something can be read, or written again */
 };
 
-/* In the order of their ids. Zeroed: none. */
-struct hub_workers {
-    struct hub_worker **list;
-    size_t count;
-    json_t *
-        kept; /* "RANK HASH" of what a node has been sent to keep; an object, as a set; NULL: nothing */
+/* A file for a node: any number of PACKET_FILE, then PACKET_FILE_END. */
+struct hub_file {
+    char *name;     /* NULL: the node could not write it */
+    int descriptor; /* -1: it has been sent */
 };
 
-enum { READ_BYTES = 64 * 1024 };
+struct hub_node {
+    json_t *greeting;
+    int64_t heard_ns;
+    bool silent, lost, gone;
+    size_t worker_count;    /* running */
+    json_t *kept;           /* what its workers have been sent to keep: numbers, by hash */
+    struct hub_file *files; /* in the order in which they are sent */
+    size_t file_count, files_sent, files_written;
+};
 
-static struct hub_worker *hub_workers_add(struct hub_workers *workers, uint32_t id, int rank,
-                                          int socket)
+struct hub {
+    struct peers *peers;
+    struct coordinator coordinator;
+    struct hub_node *nodes; /* by their rank */
+    int node_count;
+    struct hub_worker **workers; /* in the order of their ids */
+    size_t worker_count;
+    struct pace pace;
+    int64_t beat_ns;
+    double lost_s, silent_s;
+};
+
+/* --- files for nodes --- */
+
+/* Before its next request, the worker's node must have that file. Takes the descriptor. */
+static void add_file(struct hub *hub, struct hub_worker *worker, const char *name, int descriptor)
 {
-    struct hub_worker *worker = alloc_zeroed(1, sizeof *worker);
-    *worker = (struct hub_worker){.id = id, .rank = rank, .socket = socket, .ready = true};
-    *ARRAY_APPEND(workers->list, workers->count) = worker;
-    return worker;
+    struct hub_node *node = &hub->nodes[worker->rank];
+    size_t number = 0;
+    while (number < node->file_count &&
+           (node->files[number].name == NULL || strcmp(node->files[number].name, name) != 0))
+        number++;
+    if (number < node->file_count)
+        (void)close(descriptor);
+    else
+        *ARRAY_APPEND(node->files, node->file_count) =
+            (struct hub_file){alloc_string(name), descriptor};
+    if (worker->awaited < number + 1)
+        worker->awaited = number + 1;
 }
 
-static struct hub_worker *hub_workers_find(const struct hub_workers *workers, uint32_t id)
+/* Sends the next piece. A file that cannot be read to its end lacks the rest: who reads the copy finds that it
+ * has another hash. */
+static void send_piece(struct hub *hub, int rank)
 {
-    size_t low = 0; /* ids only grow */
-    size_t high = workers->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (workers->list[middle]->id < id)
-            low = middle + 1;
-        else
-            high = middle;
+    struct hub_node *node = &hub->nodes[rank];
+    struct hub_file *file = &node->files[node->files_sent];
+    struct stat status = {0};
+    char *bytes = alloc_resize(NULL, PIECE_BYTES, 1);
+    ssize_t count = read(file->descriptor, bytes, PIECE_BYTES);
+    if (count > 0) {
+        peers_send(hub->peers, rank, PACKET_FILE, 0, bytes, (size_t)count);
+    } else {
+        (void)fstat(file->descriptor, &status);
+        peers_send_object(hub->peers, rank, PACKET_FILE_END, 0,
+                          json_pack("{s:s, s:I, s:I}", "name", file->name, "seconds",
+                                    (json_int_t)status.st_mtim.tv_sec, "nanoseconds",
+                                    (json_int_t)status.st_mtim.tv_nsec));
+        (void)close(file->descriptor);
+        file->descriptor = -1;
+        node->files_sent++;
     }
-    return low < workers->count && workers->list[low]->id == id ? workers->list[low] : NULL;
+    free(bytes);
+}
+
+static bool send_files(struct hub *hub)
+{
+    bool any = false;
+    for (int i = 1; i < hub->node_count; i++) {
+        const struct hub_node *node = &hub->nodes[i];
+        while (node->files_sent < node->file_count && !node->lost &&
+               peers_unsent(hub->peers, i) < UNSENT_BYTES) {
+            send_piece(hub, i);
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* The node has the next file; or not, and the bytes are the answer for whoever waits for it. It is sent again to
+ * who asks later. */
+static void take_written(struct hub *hub, const struct packet *packet)
+{
+    struct hub_node *node = &hub->nodes[packet->rank];
+    size_t number = node->files_written++;
+    if (packet->count == 0 || number >= node->file_count)
+        return;
+    free(node->files[number].name);
+    node->files[number].name = NULL;
+    for (size_t i = 0; i < hub->worker_count; i++) {
+        struct hub_worker *worker = hub->workers[i];
+        if (worker->rank == packet->rank && worker->awaited > number && worker->refusal.used == 0)
+            bytes_append(&worker->refusal, packet->bytes, packet->count);
+    }
+}
+
+static void release_node(struct hub_node *node)
+{
+    json_decref(node->greeting);
+    json_decref(node->kept);
+    for (size_t i = 0; i < node->file_count; i++) {
+        if (node->files[i].descriptor >= 0)
+            (void)close(node->files[i].descriptor);
+        free(node->files[i].name);
+    }
+    free(node->files);
+}
+
+/* --- sockets between the coordinator and its workers on other machines --- */
+
+static struct hub_worker *find_worker(const struct hub *hub, json_int_t id)
+{
+    for (size_t i = 0; i < hub->worker_count; i++)
+        if (hub->workers[i]->id == id)
+            return hub->workers[i];
+    return NULL;
 }
 
 static void close_socket(struct hub_worker *worker)
@@ -218,12 +176,13 @@ static void close_socket(struct hub_worker *worker)
     worker->socket = -1;
     bytes_release(&worker->unsent);
     bytes_release(&worker->requests);
+    bytes_release(&worker->refusal);
 }
 
 static bool write_replies(struct hub_worker *worker)
 {
     struct bytes *unsent = &worker->unsent;
-    if (unsent->used == 0)
+    if (unsent->used == 0 || worker->socket < 0)
         return false;
     ssize_t sent = send(worker->socket, unsent->data, unsent->used, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent > 0)
@@ -233,47 +192,11 @@ static bool write_replies(struct hub_worker *worker)
     return sent > 0;
 }
 
-/* Whether the node keeps that already; from now on, it does. */
-static bool keeps(struct hub_workers *workers, int rank, const char *hash)
-{
-    char *name = alloc_format("%d %s", rank, hash);
-    if (workers->kept == NULL)
-        workers->kept = json_object();
-    bool known = json_object_get(workers->kept, name) != NULL;
-    json_object_set_new(workers->kept, name, json_true());
-    free(name);
-    return known;
-}
-
-/* Sends the requests that are complete. What workers of a node are to keep goes there once, for all of them;
- * each of them is then sent its name alone, {"keep":HASH}. */
-static void send_requests(struct hub_workers *workers, struct peers *peers,
-                          struct hub_worker *worker)
-{
-    json_t *message;
-    size_t line;
-    size_t whole;
-    while (bytes_message(&worker->requests, &message, &line, &whole)) {
-        const char *hash = json_string_value(json_object_get(message, "keep"));
-        if (hash != NULL) {
-            char *text = alloc_format("{\"keep\":\"%s\"}\n", hash);
-            if (!keeps(workers, worker->rank, hash))
-                peers_send(peers, worker->rank, PACKET_KEEP, 0, worker->requests.data, whole);
-            peers_send(peers, worker->rank, PACKET_DATA, worker->id, text, strlen(text));
-            free(text);
-        } else {
-            peers_send(peers, worker->rank, PACKET_DATA, worker->id, worker->requests.data, whole);
-        }
-        json_decref(message);
-        bytes_drop(&worker->requests, whole);
-    }
-}
-
 /* What the coordinator has for the worker. Reads no further while its node has enough to receive. */
-static bool read_requests(struct hub_workers *workers, struct peers *peers,
-                          struct hub_worker *worker)
+static bool read_requests(struct hub *hub, struct hub_worker *worker)
 {
-    if (worker->socket < 0 || worker->ended || peers_unsent(peers, worker->rank) > HUB_UNSENT_BYTES)
+    if (!worker->ready || worker->socket < 0 || worker->ended ||
+        peers_unsent(hub->peers, worker->rank) > UNSENT_BYTES)
         return false;
     char *room = bytes_room(&worker->requests, READ_BYTES);
     ssize_t count = recv(worker->socket, room, READ_BYTES, MSG_DONTWAIT);
@@ -281,82 +204,65 @@ static bool read_requests(struct hub_workers *workers, struct peers *peers,
         return false;
     if (count > 0) {
         worker->requests.used += (size_t)count;
-        send_requests(workers, peers, worker);
     } else {
-        peers_send(peers, worker->rank, PACKET_CLOSE, worker->id, NULL, 0);
+        peers_send(hub->peers, worker->rank, PACKET_CLOSE, worker->id, NULL, 0);
         close_socket(worker);
     }
     return true;
 }
 
-static bool hub_workers_serve(struct hub_workers *workers, struct peers *peers)
+/* What workers of a node are to keep goes there once, for all of them; each of them is then told its number. */
+static void send_kept(struct hub *hub, const struct hub_worker *worker, const char *hash,
+                      size_t whole)
 {
-    bool any = false;
+    json_t *kept = hub->nodes[worker->rank].kept;
+    const json_t *known = json_object_get(kept, hash);
+    uint32_t number =
+        (uint32_t)(known != NULL ? (size_t)json_integer_value(known) : json_object_size(kept));
+    if (known == NULL) {
+        json_object_set_new(kept, hash, json_integer(number));
+        peers_send(hub->peers, worker->rank, PACKET_KEEP, 0, worker->requests.data, whole);
+    }
+    peers_send(hub->peers, worker->rank, PACKET_KEPT, worker->id, &number, sizeof number);
+}
+
+/* Sends the requests that are complete and may be sent. */
+static void send_requests(struct hub *hub, struct hub_worker *worker)
+{
+    json_t *message;
+    size_t line;
+    size_t whole;
+    while (worker->awaited <= hub->nodes[worker->rank].files_written &&
+           bytes_message(&worker->requests, &message, &line, &whole)) {
+        const char *hash = json_string_value(json_object_get(message, "keep"));
+        if (hash != NULL) {
+            send_kept(hub, worker, hash, whole);
+        } else if (worker->refusal.used > 0) {
+            bytes_append(&worker->unsent, worker->refusal.data, worker->refusal.used);
+            worker->refusal.used = 0;
+        } else {
+            peers_send(hub->peers, worker->rank, PACKET_DATA, worker->id, worker->requests.data,
+                       whole);
+        }
+        json_decref(message);
+        bytes_drop(&worker->requests, whole);
+    }
+}
+
+static void drop_ended(struct hub *hub)
+{
     size_t kept = 0;
-    for (size_t i = 0; i < workers->count; i++) {
-        struct hub_worker *worker = workers->list[i];
-        if (worker->socket >= 0)
-            any = write_replies(worker) || any;
-        if (worker->ready)
-            any = read_requests(workers, peers, worker) || any;
+    for (size_t i = 0; i < hub->worker_count; i++) {
+        struct hub_worker *worker = hub->workers[i];
         if (worker->ended && worker->unsent.used == 0) {
             close_socket(worker);
             free(worker);
         } else {
-            workers->list[kept++] = worker;
+            hub->workers[kept++] = worker;
         }
     }
-    workers->count = kept;
-    return any;
+    hub->worker_count = kept;
 }
-
-static void hub_workers_release(struct hub_workers *workers)
-{
-    for (size_t i = 0; i < workers->count; i++) {
-        close_socket(workers->list[i]);
-        free(workers->list[i]);
-    }
-    free(workers->list);
-    json_decref(workers->kept);
-}
-
-static struct pollfd hub_worker_events(const struct hub_worker *worker, const struct peers *peers)
-{
-    bool full = peers_unsent(peers, worker->rank) > HUB_UNSENT_BYTES;
-    return (struct pollfd){.fd = worker->socket,
-                           .events = (short)((full || worker->ended ? 0 : POLLIN) |
-                                             (worker->unsent.used > 0 ? POLLOUT : 0))};
-}
-
-/* --- the hub --- */
-
-enum {
-    BEAT_NS = 1000000000,
-    COME_S = 60,   /* all ranks must have greeted by then */
-    SILENT_S = 2,  /* then no worker of the node is to blame for anything */
-    LOST_S = 10,   /* and then its work is given to others */
-    GOODBYE_S = 5, /* at the end */
-};
-
-struct hub_node {
-    json_t *greeting;
-    int64_t heard_ns;
-    bool silent, lost, gone;
-    size_t worker_count;       /* running */
-    struct file_source *files; /* that it has asked for */
-};
-
-struct hub {
-    struct peers *peers;
-    struct coordinator coordinator;
-    struct hub_node *nodes; /* by their rank */
-    int node_count;
-    struct hub_workers workers;
-    struct pace pace;
-    int64_t beat_ns;
-    double lost_s, silent_s;
-    char *folder;
-};
 
 static void say(struct hub *hub, const char *event, int rank)
 {
@@ -410,7 +316,7 @@ static bool gather(struct hub *hub)
         return false;
     }
     for (int i = 1; i < hub->node_count; i++)
-        peers_send(hub->peers, i, PACKET_WELCOME, 0, hub->folder, strlen(hub->folder));
+        peers_send(hub->peers, i, PACKET_WELCOME, 0, NULL, 0);
     describe_nodes(hub);
     return true;
 }
@@ -421,9 +327,13 @@ static bool gather(struct hub *hub)
 static void start_worker(struct hub *hub, json_t *request, int socket)
 {
     int rank = (int)json_integer_value(json_object_get(request, "node"));
-    uint32_t id = (uint32_t)json_integer_value(json_object_get(request, "worker"));
-    struct hub_worker *worker =
-        hub_workers_add(&hub->workers, id, rank > 0 && rank < hub->node_count ? rank : 0, socket);
+    struct hub_worker *worker = alloc_zeroed(1, sizeof *worker);
+    *worker =
+        (struct hub_worker){.id = (uint32_t)json_integer_value(json_object_get(request, "worker")),
+                            .rank = rank > 0 && rank < hub->node_count ? rank : 0,
+                            .socket = socket,
+                            .ready = true};
+    *ARRAY_APPEND(hub->workers, hub->worker_count) = worker;
     hub->nodes[worker->rank].worker_count++;
     if (worker->rank > 0)
         peers_send_object(hub->peers, worker->rank, PACKET_START, worker->id, json_incref(request));
@@ -435,12 +345,16 @@ static bool take_wishes(struct hub *hub)
     int descriptor;
     bool any = false;
     while ((request = coordinator_receive(&hub->coordinator, &descriptor)) != NULL) {
-        struct hub_worker *worker = hub_workers_find(
-            &hub->workers, (uint32_t)json_integer_value(json_object_get(request, "worker")));
-        if (strcmp(json_text_member(request, "do"), "start") == 0 && descriptor >= 0)
+        const char *wish = json_text_member(request, "do");
+        struct hub_worker *worker =
+            find_worker(hub, json_integer_value(json_object_get(request, "worker")));
+        if (strcmp(wish, "start") == 0 && descriptor >= 0)
             start_worker(hub, request, descriptor);
-        else if (strcmp(json_text_member(request, "do"), "kill") == 0 && worker != NULL &&
-                 !worker->ended)
+        else if (strcmp(wish, "file") == 0 && descriptor >= 0 && worker != NULL)
+            add_file(hub, worker, json_text_member(request, "name"), descriptor);
+        else if (descriptor >= 0)
+            (void)close(descriptor);
+        if (strcmp(wish, "kill") == 0 && worker != NULL && !worker->ended)
             peers_send(hub->peers, worker->rank, PACKET_KILL, worker->id, NULL, 0);
         json_decref(request);
         any = true;
@@ -474,7 +388,7 @@ static void take_state(struct hub *hub, const struct packet *packet)
 static void take_packet(struct hub *hub, const struct packet *packet)
 {
     struct hub_node *node = &hub->nodes[packet->rank];
-    struct hub_worker *worker = hub_workers_find(&hub->workers, packet->id);
+    struct hub_worker *worker = find_worker(hub, packet->id);
     if (worker != NULL && worker->rank != packet->rank)
         worker = NULL;
     switch (packet->kind) {
@@ -489,8 +403,8 @@ static void take_packet(struct hub *hub, const struct packet *packet)
     case PACKET_STATE:
         take_state(hub, packet);
         break;
-    case PACKET_NEED:
-        file_source_add(&node->files, packet->bytes, packet->count);
+    case PACKET_WRITTEN:
+        take_written(hub, packet);
         break;
     case PACKET_BYE:
         node->gone = true;
@@ -508,9 +422,9 @@ static void lose_node(struct hub *hub, int rank)
     (void)peers_move(hub->peers);
     peers_forget(hub->peers, rank);
     say(hub, "lost", rank);
-    for (size_t i = 0; i < hub->workers.count; i++)
-        if (hub->workers.list[i]->rank == rank)
-            end_worker(hub, hub->workers.list[i], NULL);
+    for (size_t i = 0; i < hub->worker_count; i++)
+        if (hub->workers[i]->rank == rank)
+            end_worker(hub, hub->workers[i], NULL);
 }
 
 static void check_silence(struct hub *hub, int rank)
@@ -542,18 +456,6 @@ static void beat(struct hub *hub)
     }
 }
 
-static bool send_files(struct hub *hub)
-{
-    bool any = false;
-    for (int i = 1; i < hub->node_count; i++)
-        while (hub->nodes[i].files != NULL && !hub->nodes[i].lost &&
-               peers_unsent(hub->peers, i) < HUB_UNSENT_BYTES) {
-            file_source_send(&hub->nodes[i].files, hub->peers, i);
-            any = true;
-        }
-    return any;
-}
-
 /* --- the loop --- */
 
 static bool serve_agents(struct hub *hub)
@@ -568,15 +470,35 @@ static bool serve_agents(struct hub *hub)
     return send_files(hub) || any;
 }
 
+/* A file that a request needs was wished for before that was sent: whatever has been read by now, its wish can be
+ * taken. */
+static bool serve_coordinator(struct hub *hub)
+{
+    bool any = false;
+    for (size_t i = 0; i < hub->worker_count; i++)
+        any |= write_replies(hub->workers[i]) | read_requests(hub, hub->workers[i]);
+    any |= take_wishes(hub) | coordinator_flush(&hub->coordinator);
+    for (size_t i = 0; i < hub->worker_count; i++)
+        send_requests(hub, hub->workers[i]);
+    drop_ended(hub);
+    return any;
+}
+
 static void wait_for_something(struct hub *hub, bool moved)
 {
-    struct pollfd *descriptors = alloc_zeroed(hub->workers.count + 1, sizeof *descriptors);
+    struct pollfd *descriptors = alloc_zeroed(hub->worker_count + 1, sizeof *descriptors);
     descriptors[0] = (struct pollfd){.fd = hub->coordinator.socket, .events = POLLIN};
-    for (size_t i = 0; i < hub->workers.count; i++)
-        descriptors[i + 1] = hub_worker_events(hub->workers.list[i], hub->peers);
-    pace_wait(&hub->pace, moved, descriptors, hub->workers.count + 1);
-    for (size_t i = 0; i < hub->workers.count; i++)
-        hub->workers.list[i]->ready = descriptors[i + 1].revents != 0;
+    for (size_t i = 0; i < hub->worker_count; i++) {
+        const struct hub_worker *worker = hub->workers[i];
+        bool full = peers_unsent(hub->peers, worker->rank) > UNSENT_BYTES;
+        descriptors[i + 1] =
+            (struct pollfd){.fd = worker->socket,
+                            .events = (short)((full || worker->ended ? 0 : POLLIN) |
+                                              (worker->unsent.used > 0 ? POLLOUT : 0))};
+    }
+    pace_wait(&hub->pace, moved, descriptors, hub->worker_count + 1);
+    for (size_t i = 0; i < hub->worker_count; i++)
+        hub->workers[i]->ready = descriptors[i + 1].revents != 0;
     free(descriptors);
 }
 
@@ -584,9 +506,7 @@ static void serve(struct hub *hub)
 {
     while (!coordinator_has_ended(&hub->coordinator)) {
         bool moved = serve_agents(hub);
-        moved = take_wishes(hub) || moved;
-        moved = hub_workers_serve(&hub->workers, hub->peers) || moved;
-        moved = coordinator_flush(&hub->coordinator) || moved;
+        moved = serve_coordinator(hub) || moved;
         beat(hub);
         wait_for_something(hub, moved);
     }
@@ -623,27 +543,26 @@ static bool dismiss_agents(struct hub *hub)
 
 static void release(struct hub *hub)
 {
-    hub_workers_release(&hub->workers);
-    for (int i = 0; i < hub->node_count; i++) {
-        json_decref(hub->nodes[i].greeting);
-        file_source_free(&hub->nodes[i].files);
+    for (size_t i = 0; i < hub->worker_count; i++) {
+        close_socket(hub->workers[i]);
+        free(hub->workers[i]);
     }
+    for (int i = 0; i < hub->node_count; i++)
+        release_node(&hub->nodes[i]);
+    free(hub->workers);
     free(hub->nodes);
-    free(hub->folder);
 }
 
 int hub_run(struct peers *peers, const struct hub_start *start, bool *orderly, struct error *error)
 {
-    struct hub hub = {.peers = peers,
-                      .node_count = peers_count(peers),
-                      .lost_s = worker_timeout_s(LOST_S),
-                      .folder = getcwd(NULL, 0)};
+    struct hub hub = {
+        .peers = peers, .node_count = peers_count(peers), .lost_s = worker_timeout_s(LOST_S)};
     hub.silent_s = hub.lost_s / LOST_S * SILENT_S;
     hub.nodes = alloc_zeroed((size_t)hub.node_count, sizeof *hub.nodes);
     hub.nodes[0].greeting = json_loads(start->greeting, 0, NULL);
-    int status = hub.folder == NULL
-                     ? error_set_errno(error, ERROR_WORKER, "the current folder has no path")
-                     : coordinator_start(&hub.coordinator, start->program, start->arguments, error);
+    for (int i = 0; i < hub.node_count; i++)
+        hub.nodes[i].kept = json_object();
+    int status = coordinator_start(&hub.coordinator, start->program, start->arguments, error);
     if (status == 0) {
         if (gather(&hub))
             serve(&hub);

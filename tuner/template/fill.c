@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static uint64_t key_of(const struct fill *fill, int64_t seed, uint64_t data_set)
 {
@@ -100,10 +101,91 @@ static int check_array(const struct fill *fill, enum element_type type, uint64_t
                         npy->count, element_name(npy->type), length, element_name(type));
 }
 
+/* --- the files of fills --- */
+
+/* Reading larger files takes too long: of those, size and date tell whether they have changed. */
+enum { LARGEST = 256 << 20 };
+
+/* The hash of a file, or of an empty one if it is NULL or not regular. Reads it from its beginning. */
+static void hash_file(FILE *file, char digits[HASH_BYTES])
+{
+    struct stat status = {0};
+    struct hash *hash = hash_new();
+    if (file == NULL || fstat(fileno(file), &status) != 0)
+        status = (struct stat){0};
+    const int64_t size = status.st_size;
+    const int64_t date[] = {status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+    hash_add(hash, &size, sizeof size);
+    if (size > LARGEST)
+        hash_add(hash, date, sizeof date);
+    else if (file != NULL && fseek(file, 0, SEEK_SET) == 0)
+        (void)hash_add_file(hash, file);
+    hash_finish(hash, digits);
+}
+
+/* The next fill from a file, of buffers and then of expected results, from number `*at` on; NULL: none. */
+static struct fill *next_file(const struct template *template, size_t *at)
+{
+    while (*at < template->buffer_count + template->expectation_count) {
+        size_t i = (*at)++;
+        struct fill *fill = i < template->buffer_count
+                                ? &template->buffers[i].fill
+                                : &template->expectations[i - template->buffer_count].fill;
+        if (fill->kind == FILL_FILE)
+            return fill;
+    }
+    return NULL;
+}
+
+json_t *fill_list_files(const struct template *template, char digits[HASH_BYTES])
+{
+    json_t *hashes = json_object();
+    struct hash *all = hash_new();
+    size_t at = 0;
+    for (const struct fill *fill; (fill = next_file(template, &at)) != NULL;) {
+        FILE *file = open_regular(fill->path);
+        hash_file(file, digits);
+        hash_add(all, digits, HASH_BYTES);
+        json_object_set_new(hashes, fill->path, json_string(digits));
+        if (file != NULL)
+            (void)fclose(file);
+    }
+    hash_finish(all, digits);
+    if (json_object_size(hashes) == 0)
+        digits[0] = '\0';
+    return hashes;
+}
+
+int fill_expect_files(struct template *template, const json_t *hashes, struct error *error)
+{
+    size_t at = 0;
+    for (struct fill *fill; (fill = next_file(template, &at)) != NULL;) {
+        const char *hash = json_string_value(json_object_get(hashes, fill->path));
+        if (hash == NULL || strlen(hash) != HASH_BYTES - 1)
+            return error_set(error, ERROR_WORKER, "no hash of '%s' has been sent", fill->path);
+        memcpy(fill->hash, hash, HASH_BYTES);
+    }
+    return 0;
+}
+
+static int npy_load(struct npy *npy, FILE *file, const char *path, bool with_data,
+                    struct error *error);
+
 int fill_read_file(const struct fill *fill, enum element_type type, uint64_t length,
                    struct npy *npy, struct error *error)
 {
-    int status = npy_read(npy, fill->path, error);
+    char digits[HASH_BYTES] = "";
+    FILE *file = fill->hash[0] != '\0' ? open_regular(fill->hash) : NULL; /* a copy */
+    if (file == NULL)
+        file = open_regular(fill->path);
+    int status = npy_load(npy, file, fill->path, true, error);
+    if (file != NULL && fill->hash[0] != '\0')
+        hash_file(file, digits); /* of what was just read */
+    if (file != NULL)
+        (void)fclose(file); /* cannot lose data: the file was only read */
+    if (strcmp(digits, fill->hash) != 0 && file != NULL)
+        status = error_set_at(error, ERROR_CONFIG, fill->path, 0,
+                              "the file has changed since the run started; run again");
     if (status == 0)
         status = check_array(fill, type, length, npy, error);
     if (status != 0)
@@ -374,13 +456,14 @@ static int read_npy_data(const char *path, FILE *file, struct npy *npy, size_t b
     return 0;
 }
 
-static int npy_load(struct npy *npy, const char *path, bool with_data, struct error *error)
+/* Of a file that could be opened, or is NULL with errno. */
+static int npy_load(struct npy *npy, FILE *file, const char *path, bool with_data,
+                    struct error *error)
 {
     char *header = NULL;
     size_t header_bytes = 0;
     size_t bytes = 0;
     *npy = (struct npy){0};
-    FILE *file = open_regular(path);
     if (file == NULL)
         return error_set_at(error, ERROR_CONFIG, path, 0, "cannot open the file: %s",
                             error_reason(errno));
@@ -397,20 +480,28 @@ static int npy_load(struct npy *npy, const char *path, bool with_data, struct er
     if (status == 0 && with_data)
         status = read_npy_data(path, file, npy, bytes, error);
     free(header);
-    (void)fclose(file); /* cannot lose data: the file was only read */
     if (status != 0)
         npy_release(npy);
     return status;
 }
 
+static int npy_open(struct npy *npy, const char *path, bool with_data, struct error *error)
+{
+    FILE *file = open_regular(path);
+    int status = npy_load(npy, file, path, with_data, error);
+    if (file != NULL)
+        (void)fclose(file);
+    return status;
+}
+
 int npy_read(struct npy *npy, const char *path, struct error *error)
 {
-    return npy_load(npy, path, true, error);
+    return npy_open(npy, path, true, error);
 }
 
 int npy_describe(struct npy *npy, const char *path, struct error *error)
 {
-    return npy_load(npy, path, false, error);
+    return npy_open(npy, path, false, error);
 }
 
 void npy_release(struct npy *npy)

@@ -11,6 +11,7 @@
 #include "template/template.h"
 #include "template/value.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -67,6 +68,17 @@ int npy_read(struct npy *npy, const char *path, struct error *error);
 int npy_describe(struct npy *npy, const char *path, struct error *error);
 
 void npy_release(struct npy *npy);
+
+/*
+ * What the files of a template's fills contain decides which variants are right. fill_list_files() gives
+ * their hashes, as a new object of path: hash, and in `digits` one hash of all, "" if the template names none.
+ * One that cannot be read counts as empty; of one above 256 MiB, size and date are taken for its contents.
+ * fill_expect_files() has the fills of another process's template fail unless their files have these
+ * hashes; a file of the current folder that has its hash as its name is then a copy of it. Returns 0, or
+ * ERROR_WORKER for a file that is not in `hashes`.
+ */
+json_t *fill_list_files(const struct template *template, char digits[HASH_BYTES]);
+int fill_expect_files(struct template *template, const json_t *hashes, struct error *error);
 
 /* Reads the file of a FILL_FILE; release `npy`. Returns ERROR_CONFIG unless the file contains
  * exactly `length` elements of `type`. */

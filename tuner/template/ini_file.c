@@ -80,6 +80,7 @@ static int parse(struct ini_file *ini, const char *path, const char *text, size_
     struct ini_reader reader = {
         .section = take_section, .entry = take_entry, .more = take_more, .user = ini};
     ini->path = alloc_string(path);
+    ini->text = alloc_string_n(text, length);
     if (ini_reader_read(&reader, text, length) == 0)
         return 0;
     ini_file_release(ini);
@@ -115,6 +116,7 @@ void ini_file_release(struct ini_file *ini)
     free(ini->entries);
     free(ini->strings);
     free(ini->path);
+    free(ini->text);
     *ini = (struct ini_file){0};
 }
 

@@ -19,6 +19,7 @@ struct ini_entry {
 
 struct ini_file {
     char *path;
+    char *text; /* of the file */
     struct ini_entry *entries;
     size_t count;
     char **strings; /* sections and keys, each once */

@@ -55,6 +55,7 @@ struct fill {
     struct expression *arguments[3];
     size_t argument_count;
     char *path;                  /* of FILL_FILE, absolute or relative to the current folder */
+    char hash[HASH_BYTES];       /* of FILL_FILE: its file must have it (fill.h); "": any */
     struct launch *kernel;       /* of FILL_KERNEL */
     struct expression *border;   /* elements so near to an edge are 0; NULL: none are */
     struct expression *shape[3]; /* of the border; without any, one dimension */

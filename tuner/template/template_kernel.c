@@ -44,7 +44,7 @@ void loader_read_kernel(struct loader *loader)
                                       .folder_count = folder_count,
                                       .depends = (const char *const *)headers,
                                       .depend_count = header_count};
-    if (!loader_failed(loader))
+    if (!loader_failed(loader) && template->source.text == NULL) /* otherwise it was sent */
         (void)source_load_files(&template->source, &from, &loader->error);
     text_split_release(paths, count);
     text_split_release(files, file_count);
@@ -238,7 +238,7 @@ static void read_precompiled(struct loader *loader, const struct ini_entry *entr
                              const struct names *known)
 {
     struct template *template = loader->template;
-    bool included = false;
+    bool included = template->source.file_count == 0; /* it was sent: this was checked before */
     for (size_t i = 0; i < template->source.toolkit_count; i++)
         included = included || strcmp(template->source.toolkit_headers[i], entry->key) == 0;
     if (!included)

@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/read_file.h"
 #include "base/suggestion.h"
 #include "template/fill.h"
 #include "template/loader.h"
@@ -179,12 +178,11 @@ static const char *find_gap(const char *text, int line, int *gap_line, int *coun
 static void note_gap(struct loader *loader, int line)
 {
     struct template *template = loader->template;
-    char *text;
     int gap_line = 0;
     int count;
-    if (!loader_failed(loader) || read_file(template->path, &text, NULL, NULL) != 0)
+    if (!loader_failed(loader))
         return;
-    const char *gap = find_gap(text, line, &gap_line, &count);
+    const char *gap = find_gap(template->ini.text, line, &gap_line, &count);
     char *others = count > 1 ? alloc_format(" (one of %d in this file)", count) : alloc_string("");
     if (gap != NULL && template->gap.code == 0)
         (void)error_set_at(&template->gap, ERROR_CONFIG, template->path, gap_line,
@@ -193,7 +191,6 @@ static void note_gap(struct loader *loader, int line)
     if (gap != NULL)
         loader->error = (struct error){0};
     free(others);
-    free(text);
 }
 
 /* --- members: buffers, launches, expected results, verifiers --- */
@@ -381,12 +378,9 @@ static char *template_name_of(const char *path)
     return alloc_string_n(base, dot != NULL ? (size_t)(dot - base) : strlen(base));
 }
 
-int template_load_unfinished(struct template *template, const char *path, struct error *error)
+/* Once its INI is read and, of a template that was sent, its source is there. */
+static int load_read(struct template *template, const char *path, struct error *error)
 {
-    *template = (struct template){0};
-    int status = ini_file_read(&template->ini, path, error);
-    if (status != 0)
-        return status;
     template->path = alloc_string(path);
     template->name = template_name_of(path);
     struct loader loader = {.template = template};
@@ -400,6 +394,29 @@ int template_load_unfinished(struct template *template, const char *path, struct
         *error = loader.error;
     template_release(template);
     return loader.error.code;
+}
+
+int template_load_unfinished(struct template *template, const char *path, struct error *error)
+{
+    *template = (struct template){0};
+    int status = ini_file_read(&template->ini, path, error);
+    return status != 0 ? status : load_read(template, path, error);
+}
+
+int template_load_sent(struct template *template, const char *path, const char *text,
+                       const char *const *sources, size_t source_count, struct error *error)
+{
+    struct source *source = &template->source;
+    *template = (struct template){0};
+    int status = ini_file_read_text(&template->ini, path, text, error);
+    if (status != 0)
+        return status;
+    source->text = sources[0];
+    for (size_t i = 1; i < source_count; i++)
+        ARRAY_APPEND(source->units, source->unit_count)->text = sources[i];
+    status = load_read(template, path, error);
+    source_release(source);
+    return status;
 }
 
 int template_load(struct template *template, const char *path, struct error *error)

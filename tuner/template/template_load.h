@@ -16,6 +16,14 @@
 int template_load(struct template *template, const char *path, struct error *error);
 
 /*
+ * The same in another process, which reads no files, from the text of the INI and of the units of the source,
+ * which are at least one and stay the caller's: of the source, the template then has nothing, and its hash is
+ * not that of the original.
+ */
+int template_load_sent(struct template *template, const char *path, const char *text,
+                       const char *const *sources, size_t source_count, struct error *error);
+
+/*
  * The same, but a section that cannot be used is no failure if it has a gap: a line "; TODO: …", which
  * `autotune import` leaves in place of what another tuner's file does not say. The first is
  * template->gap. Parameters, problem values and constraints are then complete.

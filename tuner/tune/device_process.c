@@ -2,9 +2,11 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/hash.h"
+#include "base/open_regular.h"
 #include "base/read_file.h"
 #include "base/statistics.h"
-#include "template/template_files.h"
+#include "template/template.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,23 +59,57 @@ static void add_entry(struct device_process *worker, const char *path, const cha
     json_object_set_new(message, name, json_string(key_of(path)));
 }
 
-/* The request that opens the worker's problem. */
+static void add_text(struct device_process *worker, const char *text, json_t *list)
+{
+    char hash[HASH_BYTES];
+    hash_of(text, strlen(text), hash);
+    worker_keep(&worker->process, hash, text, strlen(text));
+    json_array_append_new(list, json_string(hash));
+}
+
+/* What the template was read from, but for the headers of its source. */
+static void add_texts(struct device_process *worker, const struct template *template,
+                      json_t *message)
+{
+    json_t *list = json_array();
+    add_text(worker, template->ini.text, list);
+    add_text(worker, template->source.text, list);
+    for (size_t i = 0; i < template->source.unit_count; i++)
+        add_text(worker, template->source.units[i].text, list);
+    json_object_set_new(message, "texts", list);
+}
+
+/* To another machine. A file that cannot be read is not there, either: the worker says so. */
+static void send_files(struct device_process *worker, const json_t *data)
+{
+    const char *path;
+    json_t *hash;
+    json_object_foreach((json_t *)data, path, hash)
+    {
+        FILE *file = node_is_here(worker->node) ? NULL : open_regular(path);
+        if (file == NULL)
+            continue;
+        node_send_file(worker->process.remote, json_string_value(hash), fileno(file));
+        (void)fclose(file);
+    }
+}
+
+/* The request that opens the worker's problem; NULL if the template's path is not UTF-8. */
 static json_t *open_message(struct device_process *worker)
 {
     const struct opened_problem *problem = &worker->problem;
-    json_t *message = json_pack("{s:s, s:s, s:s, s:o, s:b}", "do", "open", "template",
-                                problem->template_path, "hash", problem->template_hash, "problem",
+    json_t *message = json_pack("{s:s, s:s, s:O*, s:o, s:b}", "do", "open", "template",
+                                problem->template->path, "data", problem->data, "problem",
                                 bindings_to_json(problem->values), "cold", (int)problem->cold);
+    if (message == NULL)
+        return NULL;
+    add_texts(worker, problem->template, message);
     add_entry(worker, problem->support_cubin, "support", message);
-    if (problem->data_hash != NULL &&
-        node_is_here(worker->node)) /* copies have another date: check_copies() */
-        json_object_set_new(message, "data", json_string(problem->data_hash));
+    send_files(worker, problem->data);
     if (problem->largest != NULL && problem->largest->count > 0)
         json_object_set_new(message, "largest", bindings_to_json(problem->largest));
     if (problem->reference_cubin != NULL)
         add_entry(worker, problem->reference_cubin, "reference", message);
-    if (!node_is_here(worker->node) && problem->template != NULL)
-        json_object_set_new(message, "files", template_files(problem->template));
     return message;
 }
 
@@ -299,7 +335,7 @@ static int try_open(struct device_process *worker, json_t **reply, char reason[W
         device_process_open_begin(worker);
     if (status == 0 && worker->opening_ns == 0)
         status = error_set(error, ERROR_CONFIG, "path '%s' is not UTF-8; rename the file",
-                           worker->problem.template_path);
+                           worker->problem.template->path);
     if (status != 0)
         return status;
     double since_s = (double)(clock_ns() - worker->opening_ns) * 1e-9;
@@ -336,15 +372,6 @@ static int take_opened(const json_t *reply, double *empty_ns, struct error *erro
     return status;
 }
 
-/* Another machine has read copies, which may be newer than what the coordinator found. */
-static int check_copies(const struct device_process *worker, struct error *error)
-{
-    const struct opened_problem *problem = &worker->problem;
-    if (node_is_here(worker->node) || problem->data_hash == NULL || problem->template == NULL)
-        return 0;
-    return data_hash_check(problem->template, problem->template_path, problem->data_hash, error);
-}
-
 int device_process_open(struct device_process *worker, double *empty_ns, struct error *error)
 {
     char reason[WORKER_REASON_BYTES];
@@ -358,8 +385,6 @@ int device_process_open(struct device_process *worker, double *empty_ns, struct 
     if (status < 0)
         return status;
     status = take_opened(reply, empty_ns, error);
-    if (status == 0)
-        status = check_copies(worker, error);
     json_decref(reply);
     if (status == ERROR_DEVICE) /* its context may be lost; the next problem gets another worker */
         (void)device_process_kill(worker, NULL);

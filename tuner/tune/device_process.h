@@ -25,10 +25,8 @@ struct template;
 /* What a problem is opened with on the GPU: the request that every new device worker gets again. Strings
  * and bindings are borrowed until another problem is opened. */
 struct opened_problem {
-    const char *template_path;
-    const struct template *template; /* another machine needs its files; NULL: not there */
-    const char *template_hash; /* the template must still be the one that the coordinator read */
-    const char *data_hash;     /* so must its files of arrays; NULL: any */
+    const struct template *template;
+    const json_t *data; /* the files of its fills, with their hashes: fill_list_files() */
     const struct bindings *values;
     const struct bindings *largest; /* parameters whose buffers need the most memory; NULL: any */
     const char *support_cubin;      /* cache entry of device_kernels.cu */

@@ -4,6 +4,7 @@
 #include "compile/build.h"
 #include "compile/cubin_cache.h"
 #include "compile/launch_check.h"
+#include "template/fill.h"
 #include "template/problem_check.h"
 #include "template/variant.h"
 #include "tune/kernel_stats.h"
@@ -40,6 +41,7 @@ void single_run_release(struct single_run *run)
         (void)cubin_cache_use_end(&run->cache_use, run->cache, 0, UINT64_MAX, NULL);
     single_compile_release(&run->compiler);
     result_release(&run->result);
+    json_decref(run->data);
     free(run->compiler_log);
     free(run->cache);
     free(run->support);
@@ -199,9 +201,11 @@ static int open_problem(const struct steps *steps)
 {
     const struct single_run_request *request = steps->request;
     struct single_run *run = steps->run;
+    char digits[HASH_BYTES];
+    run->data = fill_list_files(request->template, digits);
     const struct opened_problem problem = {
-        .template_path = request->template->path,
-        .template_hash = request->template->hash,
+        .template = request->template,
+        .data = run->data,
         .values = request->problem,
         .largest = request->parameters,
         .support_cubin = run->support,

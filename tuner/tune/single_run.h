@@ -47,6 +47,7 @@ struct single_run {
     struct device_difference differences[SINGLE_RUN_DIFFERENCES];
     size_t difference_count;
 
+    json_t *data;      /* the files of the template's fills: fill_list_files() */
     bool one_data_set; /* no other can be made for the variant */
     struct single_compile compiler;
     struct event_loop loop;

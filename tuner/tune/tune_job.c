@@ -54,10 +54,8 @@ static int open_problem(struct tuning *tuning, struct tuning_job *job, struct er
 {
     const struct template *template = &job->kernel->template;
     struct opened_problem problem = {
-        .template_path = template->path,
         .template = template,
-        .template_hash = template->hash,
-        .data_hash = job->study.data_hash,
+        .data = job->data,
         .values = job->problem,
         .largest = &job->largest,
         .support_cubin = tuning->support->path,

@@ -5,7 +5,7 @@
 #include "base/statistics.h"
 #include "compile/cubin_cache.h"
 #include "compile/launch_check.h"
-#include "template/template_files.h"
+#include "template/fill.h"
 #include "template/variant.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ void tuning_job_init(struct tuning_job *job, const struct sweep_kernel *kernel,
     study->description = alloc_string(kernel->description);
     bindings_copy(&study->problem, problem);
     if (!environment->static_mode) {
-        data_hash_of(&kernel->template, study->data_hash);
+        job->data = fill_list_files(&kernel->template, study->data_hash);
         study->one_data_set = !template_draws_data(&kernel->template);
     }
     (void)snprintf(study->cache, sizeof study->cache, "%s", kernel->cold ? "cold" : "warm");
@@ -44,6 +44,7 @@ void tuning_job_release(struct tuning_job *job)
 {
     bindings_release(&job->fixed);
     bindings_release(&job->largest);
+    json_decref(job->data);
     study_release(&job->study);
     free(job->compile_jobs);
     free(job->order);

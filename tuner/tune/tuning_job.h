@@ -26,6 +26,7 @@ struct tuning_job {
     struct bindings fixed;                 /* problem values and device attributes */
     struct bindings largest; /* parameters whose buffers need the most memory: job_memory_check() */
     struct study study;
+    json_t *data; /* the files of the template's fills, with their hashes; NULL in static mode */
     struct compile_job **compile_jobs; /* of study.results[i]; NULL: not requested, or dropped */
     size_t *order;                     /* of the variants to compile: tuning_job_shuffle() */
     size_t order_count;

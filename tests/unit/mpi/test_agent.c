@@ -25,37 +25,30 @@ static struct hub {
     struct packet packets[PACKETS];
     char texts[PACKETS][TEXT_BYTES];
     size_t count, next;
-    void (*react)(enum packet_kind kind, const char *text);
-    int needs;                   /* how often a file was asked for */
-    char replies[2][TEXT_BYTES]; /* of the workers */
-    int reply_count;
+    int written;              /* how many files the agent has answered for */
+    char failure[TEXT_BYTES]; /* its answer for the first */
+    char reply[TEXT_BYTES];   /* what the worker has sent */
 } hub;
 
-static void give(enum packet_kind kind, uint32_t id, const char *text)
+static void give_bytes(enum packet_kind kind, uint32_t id, const void *bytes, size_t count)
 {
-    assert_true(hub.count < PACKETS);
-    (void)snprintf(hub.texts[hub.count], TEXT_BYTES, "%s", text);
-    hub.packets[hub.count] = (struct packet){
-        .kind = kind, .id = id, .bytes = hub.texts[hub.count], .count = strlen(text)};
+    assert_true(hub.count < PACKETS && count < TEXT_BYTES);
+    memcpy(hub.texts[hub.count], bytes, count);
+    hub.packets[hub.count] =
+        (struct packet){.kind = kind, .id = id, .bytes = hub.texts[hub.count], .count = count};
     hub.count++;
 }
 
-static void give_file(const char *path)
+static void give(enum packet_kind kind, uint32_t id, const char *text)
 {
-    char *begin = alloc_format("{\"path\":\"%s\",\"links\":[],\"folder\":false}", path);
-    char *end = alloc_format("{\"asked\":\"%s\",\"good\":true}", path);
-    give(PACKET_FILE, 0, begin);
-    give(PACKET_FILE_BYTES, 0, "text");
-    give(PACKET_FILE_END, 0, end);
-    free(begin);
-    free(end);
+    give_bytes(kind, id, text, strlen(text));
 }
 
-static void give_request(uint32_t id, const char *header)
+static void give_file(void)
 {
-    char *request = alloc_format("{\"do\":\"open\",\"files\":[\"%s\"]}\n", header);
-    give(PACKET_DATA, id, request);
-    free(request);
+    give(PACKET_FILE, 0, "te");
+    give(PACKET_FILE, 0, "xt");
+    give(PACKET_FILE_END, 0, "{\"name\":\"1a\",\"seconds\":1000,\"nanoseconds\":5}");
 }
 
 bool peers_receive(struct peers *peers, struct packet *packet)
@@ -67,24 +60,80 @@ bool peers_receive(struct peers *peers, struct packet *packet)
     return true;
 }
 
+/* --- the agent's disk --- */
+
+static const char *scratch;
+
+/* A path in the agent's folder. */
+static char *in_folder(const char *name)
+{
+    glob_t found;
+    char *pattern = alloc_format("%s/autotune-mpi-*", scratch);
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    char *path = alloc_format("%s/%s", found.gl_pathv[0], name);
+    free(pattern);
+    globfree(&found);
+    return path;
+}
+
+/* A folder that is in the way of what comes. */
+static void obstruct(bool obstructed)
+{
+    char *path = in_folder("incoming");
+    assert_int_equal(obstructed ? mkdir(path, 0700) : rmdir(path), 0);
+    free(path);
+}
+
+static void check_file(void)
+{
+    char *path = in_folder("1a");
+    struct stat status;
+    char text[8] = "";
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    assert_int_equal(fread(text, 1, sizeof text, file), 4);
+    assert_string_equal(text, "text");
+    assert_int_equal(fstat(fileno(file), &status), 0);
+    assert_int_equal(status.st_mtim.tv_sec, 1000);
+    assert_int_equal(status.st_mtim.tv_nsec, 5);
+    assert_int_equal(fclose(file), 0);
+    free(path);
+}
+
 void peers_send(struct peers *peers, int rank, enum packet_kind kind, uint32_t id,
                 const void *bytes, size_t count)
 {
     (void)peers;
     (void)rank;
-    (void)id;
-    char *text = alloc_string_n(count > 0 ? bytes : "", count);
-    hub.needs += kind == PACKET_NEED;
-    if (kind == PACKET_DATA && hub.reply_count < 2)
-        (void)snprintf(hub.replies[hub.reply_count++], TEXT_BYTES, "%s", text);
-    hub.react(kind, text);
-    free(text);
+    size_t used = strlen(hub.reply);
+    if (kind == PACKET_WRITTEN && hub.written++ == 0) {
+        memcpy(hub.failure, bytes, count);
+        obstruct(false);
+        give_file();
+    } else if (kind == PACKET_WRITTEN) {
+        assert_int_equal(count, 0);
+        check_file();
+        give_bytes(PACKET_KEPT, 1, (const uint32_t[]){1}, sizeof(uint32_t));
+        give(PACKET_DATA, 1, "request\n");
+    } else if (kind == PACKET_DATA) {
+        assert_int_equal(id, 1);
+        memcpy(hub.reply + used, bytes, count);
+        if (strcmp(hub.reply, "begin\n") == 0) {
+            obstruct(true);
+            give_file();
+        }
+        if (strstr(hub.reply, "request\n") != NULL)
+            give(PACKET_END, 0, "");
+    }
 }
 
 void peers_send_object(struct peers *peers, int rank, enum packet_kind kind, uint32_t id,
                        json_t *object)
 {
-    peers_send(peers, rank, kind, id, "", 0);
+    (void)peers;
+    (void)rank;
+    (void)id;
+    (void)kind;
     json_decref(object);
 }
 
@@ -99,24 +148,6 @@ size_t peers_unsent(const struct peers *peers, int rank)
     (void)peers;
     (void)rank;
     return 0;
-}
-
-/* --- the agent's disk --- */
-
-static const char *scratch;
-
-/* In the way of the folder "/a" of the coordinator's machine. */
-static void obstruct(bool obstructed)
-{
-    glob_t found;
-    char *pattern = alloc_format("%s/autotune-mpi-*", scratch);
-    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
-    char *path = alloc_format("%s/a", found.gl_pathv[0]);
-    FILE *file = obstructed ? fopen(path, "we") : NULL;
-    assert_true(obstructed ? file != NULL && fclose(file) == 0 : unlink(path) == 0);
-    free(path);
-    free(pattern);
-    globfree(&found);
 }
 
 static int make_scratch(void **state)
@@ -135,9 +166,10 @@ static int remove_scratch(void **state)
     return scratch_leave(state) != 0 || left != 0;
 }
 
-/* An agent whose workers send back what they are asked. */
-static void run(void (*react)(enum packet_kind kind, const char *text))
+/* An agent whose worker sends back what it is asked. */
+static void a_file_that_cannot_be_written_is_an_error_and_can_come_again(void **state)
 {
+    (void)state;
     struct error error;
     bool orderly;
     char *worker = alloc_format("%s/worker", scratch);
@@ -146,71 +178,22 @@ static void run(void (*react)(enum packet_kind kind, const char *text))
     fputs("#!/bin/sh\nexec cat\n", file);
     assert_int_equal(fclose(file), 0);
     assert_int_equal(chmod(worker, S_IRWXU), 0);
-    (void)setenv("TMPDIR", scratch, 1); /* the agent sets its own */
-    hub = (struct hub){.react = react};
-    give(PACKET_WELCOME, 0, "/project");
+    give(PACKET_WELCOME, 0, "");
     give(PACKET_START, 1, "{\"role\":\"compile\"}");
-    give_request(1, "/a/one.h");
+    give(PACKET_KEEP, 0, "zero\n");
+    give(PACKET_KEEP, 0, "one\n");
+    give(PACKET_DATA, 1, "begin\n");
     assert_int_equal(agent_run(NULL, worker, &orderly, &error), 0);
+    assert_non_null(strstr(hub.failure, "\"event\":\"error\""));
+    assert_non_null(strstr(hub.failure, "cannot write a file into"));
+    assert_string_equal(hub.reply, "begin\none\nrequest\n");
     free(worker);
-}
-
-/* --- tests --- */
-
-static void react_and_ask_again(enum packet_kind kind, const char *text)
-{
-    if (kind == PACKET_NEED) {
-        assert_string_equal(text, "/a/one.h");
-        obstruct(hub.needs == 1);
-        give_file("/a/one.h");
-    } else if (kind == PACKET_DATA && hub.reply_count == 1) {
-        give_request(1, "/a/one.h");
-    } else if (kind == PACKET_DATA) {
-        give(PACKET_END, 0, "");
-    }
-}
-
-static void a_file_that_cannot_be_written_is_an_error_and_asked_for_again(void **state)
-{
-    (void)state;
-    run(react_and_ask_again);
-    assert_non_null(strstr(hub.replies[0], "\"event\":\"error\""));
-    assert_non_null(strstr(hub.replies[0], "/a"));
-    assert_non_null(strstr(hub.replies[1], "\"do\":\"open\""));
-    assert_int_equal(hub.needs, 2);
-}
-
-static void react_and_need_another(enum packet_kind kind, const char *text)
-{
-    bool first = kind == PACKET_NEED && strcmp(text, "/a/one.h") == 0;
-    if (first) {
-        give(PACKET_CLOSE, 1, "");
-    } else if (kind == PACKET_ENDED) {
-        obstruct(true);
-        give_file("/a/one.h");
-        give(PACKET_START, 2, "{\"role\":\"compile\"}");
-        give_request(2, "/a/two.h");
-    } else if (kind == PACKET_NEED) {
-        obstruct(false);
-        give_file(text);
-    } else if (kind == PACKET_DATA) {
-        give(PACKET_END, 0, "");
-    }
-}
-
-static void a_file_that_nobody_waits_for_any_more_harms_nobody(void **state)
-{
-    (void)state;
-    run(react_and_need_another);
-    assert_int_equal(hub.reply_count, 1);
-    assert_non_null(strstr(hub.replies[0], "\"do\":\"open\""));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_file_that_cannot_be_written_is_an_error_and_asked_for_again),
-        cmocka_unit_test(a_file_that_nobody_waits_for_any_more_harms_nobody),
+        cmocka_unit_test(a_file_that_cannot_be_written_is_an_error_and_can_come_again),
     };
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }

@@ -39,8 +39,9 @@ static void start(struct fixture *fixture, const char *script, double launch_tim
 {
     *fixture = (struct fixture){0};
     scripted_worker_script(script);
-    fixture->problem = (struct opened_problem){.template_path = "template.ini",
-                                               .template_hash = "hash",
+    static const struct template template = {
+        .path = "template.ini", .ini.text = "", .source.text = ""};
+    fixture->problem = (struct opened_problem){.template = &template,
                                                .values = &fixture->values,
                                                .support_cubin = "support",
                                                .launch_timeout_s = launch_timeout_s};

@@ -138,9 +138,7 @@ static inline void fixture_start(struct tuning_fixture *fixture, const char *scr
 static inline int fixture_try_open(struct tuning_fixture *fixture)
 {
     double empty_ns;
-    const struct template *template = &fixture->job.kernel->template;
-    const struct opened_problem problem = {.template_path = template->path,
-                                           .template_hash = template->hash,
+    const struct opened_problem problem = {.template = &fixture->job.kernel->template,
                                            .values = fixture->job.problem,
                                            .support_cubin = "support",
                                            .launch_timeout_s = fixture->tuning.launch_timeout_s};
