@@ -102,24 +102,6 @@ void kernel_stats_fill(const struct kernel_stats_source *source, struct result *
     launch_plan_release(&launch_plan);
 }
 
-int kernel_stats_entry(const struct kernel_stats_source *source, const char **entry,
-                       struct error *error)
-{
-    struct launch_check check = begin_check(source);
-    const struct kernel_lookup functions = launch_check_lookup(&check);
-    struct scope fixed = {source->fixed, NULL};
-    struct scope scope = {source->parameters, &fixed};
-    struct launch_plan launch_plan;
-    *entry = NULL;
-    int status = launch_plan_make(&launch_plan, source->template, &scope, &functions, error);
-    if (status != 0)
-        return status;
-    if (launch_plan.step_count > 0)
-        *entry = launch_plan.steps[launch_plan.main_step].entry;
-    launch_plan_release(&launch_plan);
-    return 0;
-}
-
 static void bind_stats(struct bindings *bindings, const struct kernel_stats *stats)
 {
     bindings_set(bindings, "registers", value_integer(stats->registers));

@@ -32,11 +32,6 @@ struct kernel_stats_source {
 void kernel_stats_fill(const struct kernel_stats_source *source, struct result *result,
                        enum outcome *outcome, struct error *reason);
 
-/* The entry of the variant's main launch, which is the template's; NULL where nothing is launched.
- * Returns 0 or ERROR_CONFIG. */
-int kernel_stats_entry(const struct kernel_stats_source *source, const char **entry,
-                       struct error *error);
-
 /* Sets occupancy and its limiter; registers, shared memory, block and blocks_per_sm are set. */
 void kernel_stats_limit(const struct kernel_stats_source *source, const char *entry,
                         struct kernel_stats *stats);

@@ -229,12 +229,11 @@ static int spare_others(struct run_group *group, struct tuning_job *job, int sta
 int run_group_check(struct run_group *group, struct error *error)
 {
     struct run *run = group->run;
-    struct static_check check = {
-        .pool = run->pool,
-        .ahead = &group->ahead,
-        .progress = &run->progress,
-        .timings = &run->timings,
-        .batch = {.record = run->record, .loop = &run->loop, .timings = &run->timings}};
+    struct static_check check = {.pool = run->pool,
+                                 .ahead = &group->ahead,
+                                 .progress = &run->progress,
+                                 .timings = &run->timings,
+                                 .record = run->record};
     int status = 0;
     for (size_t i = 0; i < group->job_count && status == 0; i++)
         status = spare_others(group, &group->jobs[i],

@@ -292,15 +292,11 @@ static bool has_batches(const struct study *study)
 }
 
 /* A few samples of every variant that is not known, or that a search proposes, and of twins one. */
-static int screen_pending(struct tuning *tuning, struct tuning_job *job, struct result_batch *batch,
-                          struct error *error)
+static int screen_pending(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
     struct twins twins;
-    struct screening screening = {.tuning = tuning,
-                                  .job = job,
-                                  .samples = SCREENING_SAMPLES,
-                                  .twins = &twins,
-                                  .batch = batch};
+    struct screening screening = {
+        .tuning = tuning, .job = job, .samples = SCREENING_SAMPLES, .twins = &twins};
     twins_init(&twins, job);
     for (size_t i = 0; i < job->order_count; i++)
         if (!job->known[job->order[i]])
@@ -316,10 +312,10 @@ static int screen_pending(struct tuning *tuning, struct tuning_job *job, struct 
 }
 
 /* More samples of some variants that have samples already, on the leading GPU. */
-static int screen_again(struct tuning *tuning, struct tuning_job *job, struct result_batch *batch,
-                        size_t samples, const bool *wanted, struct error *error)
+static int screen_again(struct tuning *tuning, struct tuning_job *job, size_t samples,
+                        const bool *wanted, struct error *error)
 {
-    struct screening screening = {.tuning = tuning, .job = job, .samples = samples, .batch = batch};
+    struct screening screening = {.tuning = tuning, .job = job, .samples = samples};
     int status = 0;
     screening.short_ns = has_batches(&job->study) ? TUNING_COMPARABLE_NS : TUNING_SHORT_NS;
     for (size_t i = 0; i < job->study.result_count && status == 0; i++) {
@@ -365,8 +361,7 @@ static bool is_strange(const struct tuning *tuning, const struct study *study,
 
 /* Of times that an earlier run took on another GPU, those that could be the best are taken again: at first
  * those that are near the best of them. */
-static int screen_strange(struct tuning *tuning, struct tuning_job *job, struct result_batch *batch,
-                          struct error *error)
+static int screen_strange(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
     const struct study *study = &job->study;
     bool *wanted = alloc_zeroed(study->result_count, sizeof *wanted);
@@ -386,7 +381,7 @@ static int screen_strange(struct tuning *tuning, struct tuning_job *job, struct 
             more = more || wanted[i];
         }
         if (more)
-            status = screen_again(tuning, job, batch, SCREENING_SAMPLES, wanted, error);
+            status = screen_again(tuning, job, SCREENING_SAMPLES, wanted, error);
         best_ns = best_of(study);
     }
     free(wanted);
@@ -396,8 +391,7 @@ static int screen_strange(struct tuning *tuning, struct tuning_job *job, struct 
 /* After a disqualification, those that got fewer samples get the rest. Once one variant is batched, so are
  * those that were sampled singly and could be compared with it. If more could still win than the finals
  * hold, a closer look decides who goes there. */
-static int screen_best(struct tuning *tuning, struct tuning_job *job, struct result_batch *batch,
-                       struct error *error)
+static int screen_best(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
     const struct study *study = &job->study;
     const double best_ns = best_of(study);
@@ -406,7 +400,7 @@ static int screen_best(struct tuning *tuning, struct tuning_job *job, struct res
     for (size_t i = 0; i < study->result_count; i++)
         wanted[i] = job->disqualified && was_cut_short(&study->results[i], best_ns);
     job->disqualified = false;
-    int status = screen_again(tuning, job, batch, SCREENING_SAMPLES, wanted, error);
+    int status = screen_again(tuning, job, SCREENING_SAMPLES, wanted, error);
     const bool batched = has_batches(study);
     for (size_t i = 0; i < study->result_count; i++) {
         const struct result *result = &study->results[i];
@@ -414,25 +408,23 @@ static int screen_best(struct tuning *tuning, struct tuning_job *job, struct res
                     result->time.median_ns < TUNING_COMPARABLE_NS;
     }
     if (status == 0)
-        status = screen_again(tuning, job, batch, SCREENING_SAMPLES, wanted, error);
+        status = screen_again(tuning, job, SCREENING_SAMPLES, wanted, error);
     free(wanted);
     wanted = tuning_choose(tuning, study, ALLOWANCE_LOOK, &count);
     if (status == 0 && !tuning->rules.everyone && count > tuning->rules.finalists)
-        status = screen_again(tuning, job, batch, CLOSER_SAMPLES, wanted, error);
+        status = screen_again(tuning, job, CLOSER_SAMPLES, wanted, error);
     free(wanted);
     return status;
 }
 
 int screening_hold(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
-    struct result_batch batch = {
-        .record = tuning->record, .loop = tuning->loop, .timings = tuning->timings};
-    int status = screen_pending(tuning, job, &batch, error);
+    int status = screen_pending(tuning, job, error);
     if (status == 0)
-        status = screen_strange(tuning, job, &batch, error);
+        status = screen_strange(tuning, job, error);
     do {
         if (status == 0)
-            status = screen_best(tuning, job, &batch, error);
+            status = screen_best(tuning, job, error);
     } while (status == 0 && job->disqualified);
-    return result_batch_end(&batch, status, error);
+    return status;
 }

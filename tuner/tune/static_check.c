@@ -139,7 +139,8 @@ static int keep_checked(struct static_check *check, struct tuning_job *job, size
 {
     if (static_check_variant(job, index))
         tuning_job_conclude(job, index, OUTCOME_COMPILED, NULL);
-    return result_batch_add(&check->batch, job, index, error);
+    return record_result(check->record, job->record_id, &job->study.results[index], "screening",
+                         error);
 }
 
 static int check_one(struct static_check *check, struct tuning_job *job, size_t index,
@@ -170,7 +171,7 @@ static int check_part(struct static_check *check, struct tuning_job *job, size_t
     int status = 0;
     for (size_t i = from; i < job->order_count && i < to && status == 0; i++)
         status = check_one(check, job, job->order[i], error);
-    return result_batch_end(&check->batch, status, error);
+    return status;
 }
 
 /* The references' launches, if any variant is to be compiled. */
@@ -190,7 +191,7 @@ int static_check_sample(struct static_check *check, struct tuning_job *job, stru
     if (!tuning_job_is_complete(job))
         status = check_references(check, job, error);
     if (status == 0 && !tuning_job_is_complete(job))
-        status = record_reopen(check->batch.record, job->record_id, error);
+        status = record_reopen(check->record, job->record_id, error);
     return status != 0 ? status : check_part(check, job, 0, STATIC_SAMPLE, error);
 }
 
@@ -201,5 +202,5 @@ int static_check_rest(struct static_check *check, struct tuning_job *job, struct
         return status;
     job->study.complete = true;
     timings_stage(check->timings, TIMING_RECORD);
-    return record_finish(check->batch.record, job->record_id, &job->study, error);
+    return record_finish(check->record, job->record_id, &job->study, error);
 }

@@ -10,7 +10,6 @@
 #include "record/record.h"
 #include "tune/compile_ahead.h"
 #include "tune/progress.h"
-#include "tune/result_batch.h"
 #include "tune/tuning_job.h"
 
 /* What all jobs of a run share. */
@@ -19,7 +18,7 @@ struct static_check {
     struct compile_ahead *ahead;
     struct progress *progress;
     struct timings *timings;
-    struct result_batch batch;
+    struct record *record;
     int64_t busy_ns; /* in the coordinator, without waiting for the compiler */
     size_t checked;  /* variants */
 };

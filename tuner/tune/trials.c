@@ -243,6 +243,18 @@ int screening_check_interrupt(struct error *error)
     return interrupt_requested() ? error_set(error, ERROR_INTERRUPTED, "interrupted") : 0;
 }
 
+static int store(const struct screening *screening, size_t index, struct error *error)
+{
+    const struct tuning_job *job = screening->job;
+    struct timings *timings = screening->tuning->timings;
+    enum timing_stage stage = timings->stage;
+    timings_stage(timings, TIMING_RECORD);
+    int status = record_result(screening->tuning->record, job->record_id,
+                               &job->study.results[index], "screening", error);
+    timings_stage(timings, stage);
+    return status;
+}
+
 /* Puts a variant's outcome into the record and on the progress line. */
 static int keep_screened(struct screening *screening, size_t index, struct error *error)
 {
@@ -252,7 +264,7 @@ static int keep_screened(struct screening *screening, size_t index, struct error
     if (screening->twins != NULL)
         progress_add(tuning->progress, study->kernel, result->outcome, result->time.median_ns);
     tuning_job_drop(screening->job, tuning->pool, index);
-    return result_batch_add(screening->batch, screening->job, index, error);
+    return store(screening, index, error);
 }
 
 int screening_keep_duplicates(struct screening *screening, struct error *error)
@@ -266,9 +278,9 @@ int screening_keep_duplicates(struct screening *screening, struct error *error)
         size_t duplicate = twins_conclude(screening->twins, i);
         tuning_job_drop(job, tuning->pool, i);
         if (duplicate != i)
-            status = result_batch_add(screening->batch, job, i, error);
+            status = store(screening, i, error);
         if (status == 0)
-            status = result_batch_add(screening->batch, job, duplicate, error);
+            status = store(screening, duplicate, error);
         if (status == 0)
             status = screening_check_interrupt(error);
     }

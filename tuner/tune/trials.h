@@ -18,7 +18,6 @@
 #include "base/error.h"
 #include "base/task.h"
 #include "tune/fleet.h"
-#include "tune/result_batch.h"
 #include "tune/tuning.h"
 #include "tune/tuning_job.h"
 
@@ -103,8 +102,6 @@ struct screening {
     size_t samples;      /* of a trial */
     double short_ns;     /* below it, batches */
     struct twins *twins; /* NULL: a closer look at variants that have samples */
-    struct result_batch
-        *batch; /* of all stages, so that the GPU does not wait between two of them */
     struct screening_queue queue;
     struct screener *screeners; /* one for each GPU */
     size_t screener_count;
@@ -145,7 +142,7 @@ bool screening_is_over(const struct screening *screening);
 bool screener_is_disturbed(const struct screener *screener);
 
 /* Sends the variant to the GPU, unless its outcome is known from compiling it, or it has a twin. Errors
- * as result_batch_add(). */
+ * as record_result(). */
 int screener_begin(struct screener *screener, size_t index, struct error *error);
 
 /* Sends one that has its result already, `variants[slot]` of team->comparison, once it is compiled
@@ -155,7 +152,7 @@ int screener_begin_comparison(struct screener *screener, size_t slot, bool *begu
                               struct error *error);
 
 /* Waits for the oldest trial, and keeps what came of it. Errors as device_client_trial_take() and
- * result_batch_add(). */
+ * record_result(). */
 int screener_end(struct screener *screener, struct error *error);
 
 /* Leaves all that is under way to other GPUs. */
