@@ -2,23 +2,491 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/statistics.h"
 #include "base/task.h"
-#include "tune/trials.h"
+#include "tune/kernel_stats.h"
+#include "tune/static_check.h"
+#include "tune/twins.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-/*
- * The trials of a screening, on every GPU of the team: each GPU's part runs as a task (base/task.h) and
- * takes variants from the same queue.
- */
-/* Tries everything in the queue, and releases it. A closer look is the leading GPU's alone, because it
- * compares closely. Errors as device_client_trial_take() and compile_pool_wait(). */
-int screening_run(struct screening *screening, struct error *error);
+/* The variants of a screening that no GPU has yet: those that the compiler has, and those that it is
+ * done with. A search's proposals are added as they are needed. */
+struct screening_queue {
+    struct tuning *tuning;
+    struct tuning_job *job;
+    bool proposes;   /* the job's search, if it has one, is asked for more */
+    size_t *waiting; /* for the compiler; those that were requested come first */
+    size_t waiting_count;
+    size_t compiled; /* how many of these, from the first on, wait no longer */
+    size_t *ready;   /* compiled, the next one last */
+    size_t ready_count;
+    uint64_t seen; /* jobs requested plus jobs done when `ready` was last filled; 0: look again */
+};
+
+enum {
+    READY_VARIANTS = 2 /* compiled proposals that wait for a GPU: the search learns from each */
+};
+
+static void queue_release(struct screening_queue *queue)
+{
+    free(queue->waiting);
+    free(queue->ready);
+    *queue = (struct screening_queue){0};
+}
+
+static void queue_add(struct screening_queue *queue, size_t index)
+{
+    *ARRAY_APPEND(queue->waiting, queue->waiting_count) = index;
+    queue->seen = 0;
+}
+
+/* Adds one that was taken and is to be tried again. Others go first: what disturbed it may not be
+ * over. */
+static void queue_return(struct screening_queue *queue, size_t index)
+{
+    (void)ARRAY_APPEND(queue->ready, queue->ready_count);
+    memmove(queue->ready + 1, queue->ready, (queue->ready_count - 1) * sizeof *queue->ready);
+    queue->ready[0] = index;
+}
+
+/* Moves what is compiled from `waiting` to `ready`, unless there is enough for every GPU: it looks at
+ * everything that is being compiled. */
+static void collect_compiled(struct screening_queue *queue)
+{
+    const struct tuning_job *job = queue->job;
+    size_t *waiting = queue->waiting;
+    uint64_t seen = compile_pool_done_count(queue->tuning->pool) + job->requested;
+    size_t begin = queue->compiled;
+    size_t end = begin;
+    if (seen == queue->seen || queue->ready_count >= READY_VARIANTS * queue->tuning->team->count)
+        return;
+    queue->seen = seen;
+    while (end < queue->waiting_count && job->compile_jobs[waiting[end]] != NULL)
+        end++;
+    queue->compiled = end;
+    for (size_t i = end; i-- > begin;)
+        if (job->compile_jobs[waiting[i]]->done)
+            *ARRAY_APPEND(queue->ready, queue->ready_count) = waiting[i];
+        else
+            waiting[--queue->compiled] = waiting[i];
+}
+
+/* Asks the search for more, so that the compile workers are busy and no GPU need wait, but for no more
+ * than that. */
+static int propose(struct screening_queue *queue, struct error *error)
+{
+    struct tuning *tuning = queue->tuning;
+    struct tuning_job *job = queue->job;
+    if (!queue->proposes || job->proposer == NULL)
+        return 0;
+    const size_t gpus = tuning->team->count;
+    const size_t most = 2 * compile_pool_workers(tuning->pool) + gpus - 1;
+    timings_stage(tuning->timings, TIMING_SEARCH);
+    while (queue->ready_count < READY_VARIANTS * gpus &&
+           queue->waiting_count - queue->compiled < most) {
+        size_t index;
+        int64_t end_ns = allowance_search_end(&tuning->allowance);
+        int status = tuning_job_propose(job, end_ns, &index, error);
+        if (status != 1)
+            return status;
+        queue_add(queue, index);
+        status = tuning_job_request(job, tuning->pool, index, error);
+        if (status != 0)
+            return status;
+        collect_compiled(queue);
+    }
+    return 0;
+}
+
+/* Requests what GPUs can begin soon, and asks the job's search for more. */
+static int queue_fill(struct screening_queue *queue, struct error *error)
+{
+    int status = compile_ahead_fill(queue->tuning->ahead, error);
+    collect_compiled(queue);
+    return status != 0 ? status : propose(queue, error);
+}
+
+/* Takes a variant that is compiled; false if there is none. */
+static bool queue_take(struct screening_queue *queue, size_t *index)
+{
+    if (queue->ready_count == 0)
+        return false;
+    *index = queue->ready[--queue->ready_count];
+    return true;
+}
+
+static bool queue_is_empty(const struct screening_queue *queue)
+{
+    return queue->compiled == queue->waiting_count && queue->ready_count == 0;
+}
+
+/* Waits until something happens, at most until `until_ns`: another variant may be compiled then. */
+static int queue_wait(struct screening_queue *queue, int64_t until_ns, struct error *error)
+{
+    struct tuning *tuning = queue->tuning;
+    struct tuning_job *job = queue->job;
+    timings_stage(tuning->timings, TIMING_COMPILE);
+    if (queue->compiled < queue->waiting_count) {
+        size_t first = queue->waiting[queue->compiled];
+        if (job->compile_jobs[first] == NULL) { /* others hold the compiler's queue */
+            queue->seen = 0;
+            return tuning_job_request(job, tuning->pool, first, error);
+        }
+    }
+    return event_loop_step(tuning->loop, until_ns, error);
+}
+
+/* A first sample so many times the best median gets no further ones. */
+enum { SCREENER_HOPELESS = 2 };
+
+struct screener;
+
+/* What the GPUs share. Set the first six, and add to the queue. */
+struct screening {
+    struct tuning *tuning;
+    struct tuning_job *job;
+    size_t samples;      /* of a trial */
+    double short_ns;     /* below it, batches */
+    struct twins *twins; /* NULL: a closer look at variants that have samples */
+    struct screening_queue queue;
+    struct screener *screeners; /* one for each GPU */
+    size_t screener_count;
+    size_t under_way; /* trials, on all GPUs */
+    bool failed;      /* on one of them: the others begin nothing any more */
+    double best_ns;   /* median of single samples so far; 0: none yet */
+};
+
+struct trial {
+    size_t index;  /* of the variant */
+    bool compares; /* GPUs, by a variant that has its result: */
+    size_t slot;   /* this one of team->comparison */
+};
+
+/* One GPU's part in a screening. */
+struct screener {
+    struct screening *screening;
+    struct fleet_gpu *gpu;
+    size_t place;                       /* of the GPU in the team */
+    bool active;                        /* it takes work */
+    bool joining;                       /* it is going to */
+    bool finished;                      /* it found nothing left to do */
+    bool ended;                         /* it does nothing any more */
+    struct task *task;                  /* NULL: there is only one */
+    struct trial trials[DEVICE_TRIALS]; /* queued on the device, the oldest first */
+    size_t trial_count;
+};
+
+/* --- one GPU's trials --- */
+
+enum {
+    LONG_NS = 100000,
+    SLOW_NS = 10000000, /* one sample compares GPUs well enough */
+};
+
+/* A verified run so many times the best median is the only sample: with a margin, since it is not
+ * measured like one. */
+#define HOPELESS_RUN 2.5
+
+/* When nothing more should begin. */
+static int64_t end_of(const struct screening *screening)
+{
+    const struct allowance *allowance = &screening->tuning->allowance;
+    return screening->twins != NULL ? allowance_search_end(allowance)
+                                    : allowance_look_end(allowance);
+}
+
+static bool is_over(const struct screening *screening)
+{
+    return screening->failed || clock_ns() >= end_of(screening);
+}
+
+/* Variants that are not run do not wait for anything that would notice a signal. */
+static int check_interrupt(struct error *error)
+{
+    return interrupt_requested() ? error_set(error, ERROR_INTERRUPTED, "interrupted") : 0;
+}
+
+static int store(const struct screening *screening, size_t index, struct error *error)
+{
+    const struct tuning_job *job = screening->job;
+    struct timings *timings = screening->tuning->timings;
+    enum timing_stage stage = timings->stage;
+    timings_stage(timings, TIMING_RECORD);
+    int status = record_result(screening->tuning->record, job->record_id,
+                               &job->study.results[index], "screening", error);
+    timings_stage(timings, stage);
+    return status;
+}
+
+/* Puts a variant's outcome into the record and on the progress line. */
+static int keep_screened(struct screening *screening, size_t index, struct error *error)
+{
+    struct tuning *tuning = screening->tuning;
+    const struct study *study = &screening->job->study;
+    const struct result *result = &study->results[index];
+    if (screening->twins != NULL)
+        progress_add(tuning->progress, study->kernel, result->outcome, result->time.median_ns);
+    tuning_job_drop(screening->job, tuning->pool, index);
+    return store(screening, index, error);
+}
+
+/* Keeps the duplicates whose twins have their results, and what one of them may take over from a
+ * twin. */
+static int keep_duplicates(struct screening *screening, struct error *error)
+{
+    struct tuning *tuning = screening->tuning;
+    struct tuning_job *job = screening->job;
+    int status = 0;
+    for (size_t i = 0; i < screening->twins->count && status == 0; i++) {
+        if (!twins_is_over(screening->twins, i))
+            continue;
+        size_t duplicate = twins_conclude(screening->twins, i);
+        tuning_job_drop(job, tuning->pool, i);
+        if (duplicate != i)
+            status = store(screening, i, error);
+        if (status == 0)
+            status = store(screening, duplicate, error);
+        if (status == 0)
+            status = check_interrupt(error);
+    }
+    return status;
+}
+
+/* So long does the verified run of a variant take that needs no sample; 0: it says nothing. Its cache
+ * is warmer than a sample's, if these are cold, and what else a first run has to do takes microseconds.
+ * Behind another trial, it cannot meet a GPU that has lowered its clocks for want of work. */
+static double hopeless_run_ns(const struct screener *screener)
+{
+    const struct screening *screening = screener->screening;
+    bool compares = screening->job->kernel->cold && screening->best_ns >= LONG_NS &&
+                    screener->trial_count > 0 && screening->twins != NULL;
+    return compares ? HOPELESS_RUN * screening->best_ns : 0;
+}
+
+/* Sends the variant to the GPU, unless its outcome is known from compiling it, or it has a twin. */
+static int begin_trial(struct screener *screener, size_t index, struct error *error)
+{
+    struct screening *screening = screener->screening;
+    struct tuning *tuning = screening->tuning;
+    struct tuning_job *job = screening->job;
+    struct result *result = &job->study.results[index];
+    timings_stage(tuning->timings, TIMING_SPACE);
+    if (!static_check_variant(job, index))
+        return keep_screened(screening, index, error);
+    if (screening->twins != NULL && twins_wait(screening->twins, index)) {
+        tuning_job_drop(job, tuning->pool, index);
+        progress_add(tuning->progress, job->study.kernel, OUTCOME_DUPLICATE, 0);
+        return job->proposer != NULL ? keep_duplicates(screening, error) : 0;
+    }
+    const struct device_client_trial trial = {.samples = screening->samples,
+                                              .hopeless_ns = hopeless_run_ns(screener),
+                                              .enough_ns = SCREENER_HOPELESS * screening->best_ns,
+                                              .short_ns = screening->short_ns};
+    screener->trials[screener->trial_count++] = (struct trial){.index = index};
+    screening->under_way++;
+    device_client_trial_send(screener->gpu->client, job->compile_jobs[index]->path,
+                             &result->parameters, &trial);
+    return 0;
+}
+
+/* What a measured variant says about those to come. */
+static void learn(struct screening *screening, const struct result *result,
+                  const struct device_client_answer *answer, const struct trial_times *times)
+{
+    if (result->runs > 1)
+        screening->short_ns = TUNING_COMPARABLE_NS;
+    if (answer->outcome != OUTCOME_MEASURED)
+        return;
+    allowance_note(&screening->tuning->allowance, result->time.median_ns, (double)times->load_ns,
+                   (double)times->verify_ns, (double)times->measure_ns, result->sample_count);
+    if (screening->best_ns <= 0 || answer->single_ns < screening->best_ns)
+        screening->best_ns = answer->single_ns;
+}
+
+/* --- ending trials --- */
+
+/* The oldest trial is over. */
+static struct trial forget_trial(struct screener *screener)
+{
+    struct trial trial = screener->trials[0];
+    screener->trial_count--;
+    screener->screening->under_way--;
+    memmove(screener->trials, screener->trials + 1,
+            screener->trial_count * sizeof *screener->trials);
+    event_loop_wake(screener->screening->tuning->loop);
+    return trial;
+}
+
+/* The oldest trial is to be done again. */
+static void return_trial(struct screener *screener)
+{
+    struct screening *screening = screener->screening;
+    const struct trial trial = forget_trial(screener);
+    if (trial.compares)
+        comparison_again(&screening->tuning->team->comparison, trial.slot, screener->place);
+    else
+        queue_return(&screening->queue, trial.index);
+}
+
+/* The worker could not read the oldest trial's cubin: it is compiled, and the variant tried, again. */
+static int recompile(struct screener *screener, struct error *error)
+{
+    struct screening *screening = screener->screening;
+    int status = tuning_job_recompile(screening->job, screening->tuning->pool,
+                                      screener->trials[0].index, error);
+    return_trial(screener);
+    return status;
+}
+
+/* Whether what this GPU measures should be measured by another one. */
+static bool is_disturbed(const struct screener *screener)
+{
+    const struct screening *screening = screener->screening;
+    return screening->twins != NULL && !is_over(screening) &&
+           device_client_disturbance(screener->gpu->client) != NULL &&
+           team_other(screening->tuning->team, screener->gpu) != NULL;
+}
+
+/* Samples of several GPUs do not mix. Meanwhile others may add results, so that the array moves. */
+static int take_trial(const struct screener *screener, struct trial_times *times,
+                      struct device_client_answer *answer, struct error *error)
+{
+    struct study *study = &screener->screening->job->study;
+    size_t index = screener->trials[0].index;
+    const char *uuid = screener->gpu->gpu.uuid;
+    struct result result = study->results[index];
+    int runs = result.runs;
+    bool moves = strcmp(result.gpu, uuid) != 0;
+    if (moves)
+        result.runs = 0; /* new samples replace those it has */
+    int status = device_client_trial_take(screener->gpu->client, &result, times, answer, error);
+    if (status == 0 && is_disturbed(screener))
+        answer->again = true;
+    bool sampled = status == 0 && !answer->again && answer->outcome == OUTCOME_MEASURED;
+    if (moves && !sampled) {
+        result.runs = runs;
+        result.sample_count = study->results[index].sample_count;
+    }
+    if (sampled)
+        (void)snprintf(result.gpu, sizeof result.gpu, "%s", uuid);
+    study->results[index] = result;
+    return status;
+}
+
+/* --- comparing GPUs --- */
+
+/* Sends one that has its result already, `variants[slot]` of team->comparison, once it is compiled
+ * again, which takes no time. `*begun` is false if that is still to come. */
+static int begin_comparison(struct screener *screener, size_t slot, bool *begun,
+                            struct error *error)
+{
+    struct screening *screening = screener->screening;
+    struct tuning_job *job = screening->job;
+    struct comparison *comparison = &screening->tuning->team->comparison;
+    size_t index = comparison->variants[slot].index;
+    const struct result *result = &job->study.results[index];
+    int status = job->compile_jobs[index] == NULL
+                     ? tuning_job_request(job, screening->tuning->pool, index, error)
+                     : 0;
+    *begun = status == 0 && job->compile_jobs[index]->done;
+    if (!*begun) {
+        comparison_again(comparison, slot, screener->place);
+        return status;
+    }
+    const struct device_client_trial trial = {
+        .samples = result->time.median_ns < SLOW_NS ? screening->samples : 1,
+        .short_ns = result->runs > 1 ? 1e12 : 0}; /* as it was measured */
+    screener->trials[screener->trial_count++] =
+        (struct trial){.index = index, .compares = true, .slot = slot};
+    screening->under_way++;
+    device_client_trial_send(screener->gpu->client, job->compile_jobs[index]->path,
+                             &result->parameters, &trial);
+    return 0;
+}
+
+/* How the variant's time on this GPU compares, if it was measured in the same way. */
+static int end_comparison(struct screener *screener, struct error *error)
+{
+    struct screening *screening = screener->screening;
+    struct team *team = screening->tuning->team;
+    struct device_client_answer answer;
+    struct trial_times times;
+    struct result result = {0};
+    int status = device_client_trial_take(screener->gpu->client, &result, &times, &answer, error);
+    if (status == ERROR_RECORD && answer.unreadable) {
+        status = recompile(screener, error);
+    } else if (status == 0) {
+        const struct trial trial = forget_trial(screener);
+        bool alike = result.runs == screening->job->study.results[trial.index].runs;
+        if (answer.again || is_disturbed(screener))
+            comparison_again(&team->comparison, trial.slot, screener->place);
+        else if (answer.outcome != OUTCOME_MEASURED)
+            comparison_take(&team->comparison, trial.slot, screener->place, -1);
+        else if (alike && result.sample_count > 0)
+            comparison_take(&team->comparison, trial.slot, screener->place,
+                            statistics_median(result.samples_ns, result.sample_count));
+        team_describe(team, &screening->job->study);
+    }
+    result_release(&result);
+    return status;
+}
+
+static int end_measurement(struct screener *screener, struct error *error)
+{
+    struct screening *screening = screener->screening;
+    struct tuning *tuning = screening->tuning;
+    struct tuning_job *job = screening->job;
+    struct device_client_answer answer;
+    struct trial_times times;
+    timings_stage(tuning->timings, TIMING_MEASURE);
+    int status = take_trial(screener, &times, &answer, error);
+    timings_share(tuning->timings, times.load_ns, times.verify_ns, times.measure_ns);
+    if (status == ERROR_RECORD && answer.unreadable)
+        return recompile(screener, error);
+    if (status != 0)
+        return status;
+    size_t index = forget_trial(screener).index;
+    if (answer.again) { /* its samples were dropped */
+        queue_return(&screening->queue, index);
+        return 0;
+    }
+    struct result *result = &job->study.results[index];
+    const struct kernel_stats_source source = tuning_job_stats_source(job, index);
+    if (answer.outcome == OUTCOME_MEASURED)
+        kernel_stats_limit(&source, answer.entry, &result->stats);
+    tuning_summarise(result);
+    learn(screening, result, &answer, &times);
+    if (answer.outcome == OUTCOME_MEASURED && screening->twins != NULL)
+        comparison_note(&tuning->team->comparison, index, screener->place, result->time.median_ns);
+    tuning_job_take_answer(job, index, &answer);
+    status = keep_screened(screening, index, error);
+    if (status == 0 && screening->twins != NULL && job->proposer != NULL)
+        status = keep_duplicates(screening, error);
+    return status;
+}
+
+/* Leaves all that is under way to other GPUs. */
+static void return_trials(struct screener *screener)
+{
+    while (screener->trial_count > 0)
+        return_trial(screener);
+}
+
+/* Waits for the oldest trial, and keeps what came of it. */
+static int end_trial(struct screener *screener, struct error *error)
+{
+    return screener->trials[0].compares ? end_comparison(screener, error)
+                                        : end_measurement(screener, error);
+}
 
 /* --- trials on every GPU --- */
 
 /* Whatever was not compared by now is not compared any more. */
-static void end_comparison(struct screening *screening)
+static void close_comparison(struct screening *screening)
 {
     struct comparison *comparison = &screening->tuning->team->comparison;
     size_t index;
@@ -60,18 +528,18 @@ static int screen_step(struct screener *screener, bool over, struct error *error
     size_t slot;
     bool begun = false;
     bool takes = !over && screener->trial_count < DEVICE_TRIALS &&
-                 !(screener_is_disturbed(screener) && others_go_on(screener, false));
+                 !(is_disturbed(screener) && others_go_on(screener, false));
     if (takes && screening->twins != NULL &&
         comparison_next(&screening->tuning->team->comparison, screener->place, &slot)) {
-        int status = screener_begin_comparison(screener, slot, &begun, error);
+        int status = begin_comparison(screener, slot, &begun, error);
         if (status != 0 || begun)
             return status;
     }
-    if (takes && is_its_turn(screener) && screening_queue_take(&screening->queue, &index))
-        return screener_begin(screener, index, error);
+    if (takes && is_its_turn(screener) && queue_take(&screening->queue, &index))
+        return begin_trial(screener, index, error);
     if (screener->trial_count > 0)
-        return screener_end(screener, error);
-    return screening_queue_wait(&screening->queue, screening_end_ns(screening), error);
+        return end_trial(screener, error);
+    return queue_wait(&screening->queue, end_of(screening), error);
 }
 
 /* Another GPU's trial may have to be done again, and a search learns from it. */
@@ -80,7 +548,7 @@ static bool has_more(const struct screener *screener, bool over)
     const struct screening *screening = screener->screening;
     const struct comparison *comparison = &screening->tuning->team->comparison;
     return screener->trial_count > 0 ||
-           (!over && (!screening_queue_is_empty(&screening->queue) || screening->under_way > 0 ||
+           (!over && (!queue_is_empty(&screening->queue) || screening->under_way > 0 ||
                       (!screener->gpu->pauses && comparison_has(comparison, screener->place))));
 }
 
@@ -111,11 +579,11 @@ static int lose(struct screener *screener, int status, struct error *error)
     screener->active = false;
     screener->joining = false;
     bool spared = all_is_done(screener->screening) &&
-                  (only_compares(screener) || screening_is_over(screener->screening)) &&
+                  (only_compares(screener) || is_over(screener->screening)) &&
                   status != ERROR_INTERRUPTED && status != ERROR_RECORD;
     if (!spared && (!team_is_loss(screener->gpu, status) || !others_go_on(screener, true)))
         return status;
-    screener_return_trials(screener);
+    return_trials(screener);
     if (screener->task == NULL || !screener->task->cancelled)
         tuning_notice(tuning, screener->gpu, "failed", error != NULL ? error->message : "",
                       "the others take over its work");
@@ -128,8 +596,7 @@ static int lose(struct screener *screener, int status, struct error *error)
 static void leave_if_disturbed(struct screener *screener)
 {
     const struct tuning *tuning = screener->screening->tuning;
-    if (screener->trial_count > 0 || !screener_is_disturbed(screener) ||
-        !others_go_on(screener, false))
+    if (screener->trial_count > 0 || !is_disturbed(screener) || !others_go_on(screener, false))
         return;
     screener->active = false;
     if (!screener->gpu->has_paused)
@@ -140,10 +607,10 @@ static void leave_if_disturbed(struct screener *screener)
 }
 
 /* Waits for the end of the pause. */
-static int pause(struct screener *screener, struct error *error)
+static int wait_out_pause(struct screener *screener, struct error *error)
 {
     struct fleet_gpu *gpu = screener->gpu;
-    int64_t end_ns = screening_end_ns(screener->screening);
+    int64_t end_ns = end_of(screener->screening);
     if (clock_ns() < gpu->back_ns)
         return event_loop_step(screener->screening->tuning->loop,
                                gpu->back_ns < end_ns ? gpu->back_ns : end_ns, error);
@@ -170,8 +637,8 @@ static int await_opening(const struct screener *screener, struct error *error)
     const struct tuning *tuning = screening->tuning;
     int status = screener->gpu->open;
     while (status == 0) {
-        bool done = screening_is_over(screening) || all_is_done(screening);
-        int64_t end_ns = done ? tuning->team->patience_ns : screening_end_ns(screening);
+        bool done = is_over(screening) || all_is_done(screening);
+        int64_t end_ns = done ? tuning->team->patience_ns : end_of(screening);
         if (screening->failed || (done && clock_ns() >= end_ns))
             return 0;
         status = team_await(tuning->loop, screener->gpu, end_ns, error);
@@ -202,17 +669,17 @@ static int join(struct screener *screener, struct error *error)
 static int step(struct screener *screener, bool *more, struct error *error)
 {
     struct screening *screening = screener->screening;
-    bool over = screening_is_over(screening);
+    bool over = is_over(screening);
     int status = 0;
     if (!over)
-        status = screening_check_interrupt(error);
+        status = check_interrupt(error);
     if (status == 0 && !over && !screener->gpu->pauses)
-        status = screening_queue_fill(&screening->queue, error);
+        status = queue_fill(&screening->queue, error);
     *more = status == 0 && !screener->gpu->away && has_more(screener, over);
     if (!*more)
         return status;
     if (screener->gpu->pauses) {
-        status = pause(screener, error);
+        status = wait_out_pause(screener, error);
         *more = screener->task == NULL || !screener->task->cancelled;
         return *more ? status : 0;
     }
@@ -244,7 +711,9 @@ static int screen_with(void *owner, struct error *error)
     return status;
 }
 
-int screening_run(struct screening *screening, struct error *error)
+/* Tries everything in the queue, and releases it. A closer look is the leading GPU's alone, because it
+ * compares closely. */
+static int screen(struct screening *screening, struct error *error)
 {
     struct team *team = screening->tuning->team;
     const bool all = screening->twins != NULL;
@@ -267,12 +736,12 @@ int screening_run(struct screening *screening, struct error *error)
     team_describe(team, &screening->job->study);
     int status = count > 1 ? tasks_run(screening->tuning->loop, tasks, count, error)
                            : screen_with(&screening->screeners[0], error);
-    end_comparison(screening);
+    close_comparison(screening);
     team_choose_lead(team); /* one may not have opened the problem */
     team_describe(team, &screening->job->study);
     free(tasks);
     free(screening->screeners);
-    screening_queue_release(&screening->queue);
+    queue_release(&screening->queue);
     return status;
 }
 
@@ -300,11 +769,11 @@ static int screen_pending(struct tuning *tuning, struct tuning_job *job, struct 
     twins_init(&twins, job);
     for (size_t i = 0; i < job->order_count; i++)
         if (!job->known[job->order[i]])
-            screening_queue_add(&screening.queue, job->order[i]);
+            queue_add(&screening.queue, job->order[i]);
     screening.short_ns = has_batches(&job->study) ? TUNING_COMPARABLE_NS : TUNING_SHORT_NS;
-    int status = screening_run(&screening, error);
+    int status = screen(&screening, error);
     if (status == 0)
-        status = screening_keep_duplicates(&screening, error);
+        status = keep_duplicates(&screening, error);
     twins_release(&twins);
     if (status == 0 && job->proposer != NULL)
         tuning_job_drop_untried(job, tuning->pool);
@@ -321,13 +790,13 @@ static int screen_again(struct tuning *tuning, struct tuning_job *job, size_t sa
     for (size_t i = 0; i < job->study.result_count && status == 0; i++) {
         if (!wanted[i])
             continue;
-        screening_queue_add(&screening.queue, i);
+        queue_add(&screening.queue, i);
         if (job->compile_jobs[i] == NULL) /* its samples are from the record */
             status = tuning_job_request(job, tuning->pool, i, error);
     }
     if (status == 0)
-        return screening_run(&screening, error);
-    screening_queue_release(&screening.queue);
+        return screen(&screening, error);
+    queue_release(&screening.queue);
     return status;
 }
 

@@ -1,4 +1,4 @@
-#include "tune/trials.h"
+#include "tune/twins.h"
 
 #include "base/alloc.h"
 
