@@ -27,7 +27,7 @@ calls() {
     equal "$(sed -n 's/^median_ns = \(....\).*/\1/p' results/tuned.ini)" 2832
     # again from the record
     autotune report
-    has out "times are of batches of 32 runs; in a batch an empty kernel takes 1.3" "empty kernel 2.496 us"
+    has out "Each sample is the mean of a batch of 32 runs; in a batch, an empty kernel takes 1.3" "empty kernel 2.496 us"
     autotune report --format json
     has out '"runs": 32' '"empty_batch_ns": 13'
     autotune report --format html --output page.html
@@ -58,7 +58,7 @@ calls() {
     [ "$(awk '$1 == 32 && $2 > 10' figures | wc -l)" -ge 1 ] # sampled singly at first
     equal "$(paste -d' ' <(column winner) <(column runs) | grep ^1)" "1 32"
     autotune report
-    has out "times are of batches of 32 runs, except for 6 variants measured in single runs"
+    has out "a batch of 32 runs, except that 6 variants were measured in single runs"
 }
 
 @test "launches of several kernels, cooperative ones and scratch buffers go into batches" {

@@ -11,13 +11,13 @@ tune() {
 @test "the report states the clock, and that nothing disturbed" {
     stand_in sm_clock_mhz=1755
     tune
-    has out "SM clock 1755 MHz, no throttling seen, no other process on the GPU"
+    has out "The mean SM clock was 1755 MHz. No throttling was detected. No other process used the GPU."
     # again from the record, where nothing is measured
     tune
     has err "nothing to do"
-    has out "SM clock 1755 MHz"
+    has out "SM clock was 1755 MHz"
     autotune report
-    has out "SM clock 1755 MHz"
+    has out "SM clock was 1755 MHz"
     autotune report --format csv
     equal "$(paste -d' ' <(column sm_clock_mhz) <(column dropped_samples) <(column throttled_samples) <(column other_processes) |
         sort -u)" "1755 0 0 0"
@@ -45,37 +45,37 @@ tune() {
     [ "$(paste -d' ' <(column tied) <(column samples) | grep ^1 | sort -u | wc -l)" -eq 1 ]
     [ "$(column dropped_samples | sort -u)" -ge 3 ]
     autotune report
-    has out "samples dropped under throttling"
-    lacks out kept
+    has out "were replaced and 0 kept"
 }
 
 @test "throttling without an end: samples are kept after some attempts, and the report says so" {
     stand_in throttle=1:1:1.2
     tune
-    has out "samples dropped under throttling" "kept because throttling persisted"
+    has out "Of the samples taken while the GPU was throttled"
+    lacks out " 0 were replaced" " 0 kept"
     [ -s results/tuned.ini ]
 }
 
 @test "clocks that someone set, or an idle GPU, are no throttling" {
     stand_in throttled_readings=1000 throttle_reasons=0x3
     tune
-    has out "no throttling seen"
+    has out "No throttling was detected"
 }
 
 @test "other processes on the GPU are reported; those of the run are not" {
     stand_in processes=1
     tune
-    has out "1 OTHER PROCESS on the GPU"
+    has out "1 other process used the GPU"
     stand_in processes=1:$$:4194304 # none has the last: it has ended
     tune --remeasure
-    has out "2 OTHER PROCESSES on the GPU"
+    has out "2 other processes used the GPU"
     # in a container, the list has other numbers
     stand_in pid_offset=100000
     tune --remeasure
-    has out "no other process on the GPU"
+    has out "No other process used the GPU"
     stand_in processes=1 pid_offset=100000
     tune --remeasure
-    has out "1 OTHER PROCESS on the GPU"
+    has out "1 other process used the GPU"
 }
 
 @test "without NVML everything works, and it is said once" {

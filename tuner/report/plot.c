@@ -15,24 +15,8 @@ static const char *const colour_names[] = {
 #undef X
 };
 
-/* On a narrow screen a plot is smaller than its coordinates, on a wide one larger. */
-static const char *const rules[] = {
-    ".plot-box{container-type:inline-size}",
-    ".plot{display:block;width:100%;height:auto;margin-top:.5rem;color:var(--muted);",
-    "font:14px system-ui,sans-serif}",
-    "@container(min-width:28rem){.plot{font-size:12px}}",
-    ".plot text,.plot circle,.plot rect{fill:currentColor}",
-    ".plot path,.plot .frame{fill:none;stroke:currentColor;stroke-linejoin:round}",
-    ".plot .dots{stroke-linecap:round}.plot .frame{stroke-width:2.5}",
-    ".plot .end{text-anchor:end}.plot .middle{text-anchor:middle}",
-    ".plot .small{font-size:.8em}",
-    ".plot .note{font-size:.9em;paint-order:stroke;stroke:var(--card);stroke-width:4px}",
-};
-
-void svg_write_style(FILE *stream)
+void svg_write_colours(FILE *stream)
 {
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        fprintf(stream, "%s\n", rules[i]);
     for (int i = 0; i < COLOUR_COUNT; i++)
         fprintf(stream, ".plot .p-%s{color:var(--%s)}\n", colour_names[i], colour_names[i]);
 }
@@ -162,17 +146,13 @@ static void make_room_for_turned(struct plot *plot)
     }
 }
 
-static size_t x_ticks(const struct plot *plot, struct plot_tick ticks[PLOT_MAX_TICKS])
+static size_t find_ticks(const struct plot *plot, bool across,
+                         struct plot_tick ticks[PLOT_MAX_TICKS])
 {
-    struct plot_room room = {
+    const struct plot_room x = {
         .length = plot->right - plot->left, .text = 1.2 * PLOT_LETTER, .letter = PLOT_LETTER};
-    return plot_axis_ticks(&plot->x, room, ticks);
-}
-
-static size_t y_ticks(const struct plot *plot, struct plot_tick ticks[PLOT_MAX_TICKS])
-{
-    struct plot_room room = {.length = plot->bottom - plot->top, .text = 1.3 * PLOT_LINE};
-    return plot_axis_ticks(&plot->y, room, ticks);
+    const struct plot_room y = {.length = plot->bottom - plot->top, .text = 1.3 * PLOT_LINE};
+    return plot_axis_ticks(across ? &plot->x : &plot->y, across ? x : y, ticks);
 }
 
 static void lay_out(struct plot *plot)
@@ -183,7 +163,7 @@ static void lay_out(struct plot *plot)
     plot->bottom = plot->height - 2 * PLOT_LINE - PLOT_GAP;
     plot->right = PLOT_WIDTH - PLOT_GAP;
     plot->left = words_width(&plot->y, MAX_ROW_LETTERS) + PLOT_GAP;
-    size_t count = y_ticks(plot, ticks);
+    size_t count = find_ticks(plot, false, ticks);
     for (size_t i = 0; i < count; i++)
         plot->left = fmax(plot->left, plot_text_width(ticks[i].text) + PLOT_GAP);
     if (is_turned(plot))
@@ -237,36 +217,33 @@ static void write_y_words(const struct plot *plot)
     }
 }
 
-/* The ticks' texts, and lines across the plot. */
-static void write_x_ticks(const struct plot *plot)
+/* A path through points in pixels. */
+static void write_path(const struct plot *plot, const struct plot_point *points, size_t count)
 {
-    struct plot_tick ticks[PLOT_MAX_TICKS];
-    size_t count = x_ticks(plot, ticks);
-    for (size_t i = 0; i < count; i++) {
-        double x = plot_x(plot, ticks[i].at);
-        double right = PLOT_WIDTH - plot_text_width(ticks[i].text) / 2;
-        svg_begin(plot->stream, "path", COLOUR_grid, "");
-        fputs(" d=\"", plot->stream);
-        svg_step(plot->stream, 'M', x, plot->top);
-        svg_step(plot->stream, 'L', x, plot->bottom);
-        fputs("\"/>", plot->stream);
-        begin_text(plot, "middle", fmin(x, right), plot->bottom + PLOT_LINE);
-        svg_text(plot->stream, ticks[i].text);
-    }
+    fputs(" d=\"", plot->stream);
+    for (size_t i = 0; i < count; i++)
+        svg_step(plot->stream, i == 0 ? 'M' : 'L', points[i].x, points[i].y);
+    fputs("\"/>", plot->stream);
 }
 
-static void write_y_ticks(const struct plot *plot)
+/* The ticks' texts, and lines across the plot. */
+static void write_ticks(const struct plot *plot, bool across)
 {
     struct plot_tick ticks[PLOT_MAX_TICKS];
-    size_t count = y_ticks(plot, ticks);
+    size_t count = find_ticks(plot, across, ticks);
     for (size_t i = 0; i < count; i++) {
-        double y = plot_y(plot, ticks[i].at);
+        double at = across ? plot_x(plot, ticks[i].at) : plot_y(plot, ticks[i].at);
+        const struct plot_point ends[] = {
+            {across ? at : plot->left, across ? plot->top : at},
+            {across ? at : plot->right, across ? plot->bottom : at},
+        };
         svg_begin(plot->stream, "path", COLOUR_grid, "");
-        fputs(" d=\"", plot->stream);
-        svg_step(plot->stream, 'M', plot->left, y);
-        svg_step(plot->stream, 'L', plot->right, y);
-        fputs("\"/>", plot->stream);
-        begin_text(plot, "end", plot->left - PLOT_GAP, y + PLOT_HALF_LETTER);
+        write_path(plot, ends, 2);
+        if (across)
+            begin_text(plot, "middle", fmin(at, PLOT_WIDTH - plot_text_width(ticks[i].text) / 2),
+                       plot->bottom + PLOT_LINE);
+        else
+            begin_text(plot, "end", plot->left - PLOT_GAP, at + PLOT_HALF_LETTER);
         svg_text(plot->stream, ticks[i].text);
     }
 }
@@ -279,21 +256,20 @@ static void write_axes(const struct plot *plot)
     svg_text(plot->stream, plot->x.label);
     write_x_words(plot);
     write_y_words(plot);
-    write_x_ticks(plot);
-    write_y_ticks(plot);
+    write_ticks(plot, true);
+    write_ticks(plot, false);
     if (plot->y.scale == PLOT_WORDS) /* cells need no lines */
         return;
+    const struct plot_point corners[] = {
+        {plot->left, plot->top}, {plot->left, plot->bottom}, {plot->right, plot->bottom}};
     svg_begin(plot->stream, "path", COLOUR_axis, "");
-    fputs(" d=\"", plot->stream);
-    svg_step(plot->stream, 'M', plot->left, plot->top);
-    svg_step(plot->stream, 'L', plot->left, plot->bottom);
-    svg_step(plot->stream, 'L', plot->right, plot->bottom);
-    fputs("\"/>\n", plot->stream);
+    write_path(plot, corners, 3);
+    fputc('\n', plot->stream);
 }
 
 /* --- keys --- */
 
-void plot_write_line_style(const struct plot *plot, const struct plot_line_style *style)
+static void write_line_style(const struct plot *plot, const struct plot_line_style *style)
 {
     svg_attribute(plot->stream, "stroke-width", style->width);
     if (style->kind == PLOT_DASHED)
@@ -307,11 +283,10 @@ static void write_key(const struct plot *plot, size_t index)
     double y = PLOT_LINE * (double)(row + 1) + BASELINE;
     const struct plot_key *key = &plot->keys[index];
     svg_begin(plot->stream, "path", key->style.colour, "");
-    plot_write_line_style(plot, &key->style);
-    fputs(" d=\"", plot->stream);
-    svg_step(plot->stream, 'M', x, y - PLOT_HALF_LETTER);
-    svg_step(plot->stream, 'L', x + KEY_SAMPLE - PLOT_GAP, y - PLOT_HALF_LETTER);
-    fputs("\"/>", plot->stream);
+    write_line_style(plot, &key->style);
+    const struct plot_point ends[] = {{x, y - PLOT_HALF_LETTER},
+                                      {x + KEY_SAMPLE - PLOT_GAP, y - PLOT_HALF_LETTER}};
+    write_path(plot, ends, 2);
     begin_text(plot, "", x + KEY_SAMPLE, y);
     svg_text(plot->stream, key->text);
 }
@@ -428,7 +403,7 @@ void plot_line(const struct plot *plot, const struct plot_line_style *style,
 {
     double last = NAN; /* y; NAN until there is a point */
     svg_begin(plot->stream, "path", style->colour, "");
-    plot_write_line_style(plot, style);
+    write_line_style(plot, style);
     fputs(" d=\"", plot->stream);
     for (size_t i = 0; i < count; i++) {
         double x = plot_x(plot, points[i].x);

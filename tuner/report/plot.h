@@ -132,8 +132,8 @@ enum colour {
 
 enum { COLOUR_SERIES = 6, COLOUR_HEAT = 8 };
 
-/* The rules that the page's style sheet needs, besides the colours themselves. */
-void svg_write_style(FILE *stream);
+/* The rules of the page's style sheet for the classes of colours. */
+void svg_write_colours(FILE *stream);
 
 /* Begins an element of a colour and, unless it is "", of a further class; its attributes follow. */
 void svg_begin(FILE *stream, const char *element, enum colour colour, const char *class);
@@ -205,9 +205,6 @@ double plot_y(const struct plot *plot, double y);
 
 /* The width that a text may take, in pixels. */
 double plot_text_width(const char *text);
-
-/* Writes the attributes of a line. */
-void plot_write_line_style(const struct plot *plot, const struct plot_line_style *style);
 
 /*
  * What is drawn in a plot. Coordinates are those of the axes; the words of an axis are at 0, 1, 2 and

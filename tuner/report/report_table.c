@@ -14,27 +14,6 @@
 
 /* --- heading --- */
 
-/* The conditions that NVML saw while the samples were taken. */
-static void print_conditions(FILE *stream, const struct gpu_conditions *conditions)
-{
-    if (!conditions->known)
-        return;
-    fprintf(stream, "SM clock %.0f MHz, ", conditions->sm_clock_mhz);
-    if (conditions->dropped_samples == 0 && conditions->throttled_samples == 0)
-        fputs("no throttling seen, ", stream);
-    if (conditions->dropped_samples > 0)
-        fprintf(stream, "%" PRIu64 " samples dropped under throttling, ",
-                conditions->dropped_samples);
-    if (conditions->throttled_samples > 0)
-        fprintf(stream, "%" PRIu64 " kept because throttling persisted, ",
-                conditions->throttled_samples);
-    if (conditions->other_processes == 0)
-        fputs("no other process on the GPU\n", stream);
-    else
-        fprintf(stream, "%d OTHER PROCESS%s on the GPU\n", conditions->other_processes,
-                conditions->other_processes > 1 ? "ES" : "");
-}
-
 /* Each of several GPUs; those after the first as they compare with it. */
 static void print_gpus(FILE *stream, const struct study *study)
 {
@@ -46,22 +25,6 @@ static void print_gpus(FILE *stream, const struct study *study)
         report_gpu(stream, &study->gpus[i]);
         fputc('\n', stream);
     }
-}
-
-/* If times are of batches: their size, the exceptions, and the time of an empty kernel. */
-static void print_batches(FILE *stream, const struct study *study)
-{
-    char buffer[REPORT_NUMBER_BYTES];
-    int runs;
-    size_t single;
-    if (study_batched(study, &runs, &single) == 0)
-        return;
-    fprintf(stream, "times are of batches of %d runs", runs);
-    if (single > 0)
-        fprintf(stream, ", except for %zu variant%s measured in single runs", single,
-                single > 1 ? "s" : "");
-    fprintf(stream, "; in a batch an empty kernel takes %s us\n",
-            report_time(study->empty_batch_ns, buffer));
 }
 
 /* The problems of a group, in lines no longer than the terminal. */
@@ -136,80 +99,11 @@ static void print_heading(FILE *stream, const struct study *const *group, size_t
                 environment->autotune, study->cache, has_empty ? "empty kernel " : "",
                 has_empty ? report_time(study->empty_kernel_ns, buffer) : "",
                 has_empty ? " us, " : "", environment->date);
-    print_batches(stream, study);
-    print_conditions(stream, &study->conditions);
+    report_sampling(stream, study, false);
     print_gpus(stream, study);
     if (study->one_data_set)
         fputs("verified on one data set: no fill is random, or an expected result is a file\n",
               stream);
-}
-
-/* --- studies with the same figures --- */
-
-static bool same_text(const char *a, const char *b)
-{
-    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
-}
-
-static bool same_head(const struct study *a, const struct study *b)
-{
-    const struct environment *first = &a->environment;
-    const struct environment *second = &b->environment;
-    return first->static_mode && second->static_mode && same_text(a->kernel, b->kernel) &&
-           same_text(a->template_hash, b->template_hash) &&
-           same_text(a->description, b->description) &&
-           same_text(first->gpu.arch, second->gpu.arch) &&
-           same_text(first->gpu.name, second->gpu.name) && same_text(first->nvrtc, second->nvrtc) &&
-           same_text(first->autotune, second->autotune) && a->complete == b->complete &&
-           same_text(a->refusal, b->refusal) && a->points == b->points &&
-           a->rejected == b->rejected && a->result_count == b->result_count &&
-           a->rejection_count == b->rejection_count;
-}
-
-static bool same_rejections(const struct study *a, const struct study *b)
-{
-    for (size_t i = 0; i < a->rejection_count; i++)
-        if (a->rejections[i].points != b->rejections[i].points ||
-            !same_text(a->rejections[i].constraint, b->rejections[i].constraint))
-            return false;
-    return true;
-}
-
-/* All but the grid, which no table shows. */
-static bool same_stats(const struct kernel_stats *a, const struct kernel_stats *b)
-{
-    return a->known == b->known && a->registers == b->registers &&
-           a->spill_bytes == b->spill_bytes && a->stack_bytes == b->stack_bytes &&
-           a->static_shared_bytes == b->static_shared_bytes &&
-           a->dynamic_shared_bytes == b->dynamic_shared_bytes &&
-           a->block_threads == b->block_threads && a->blocks_per_sm == b->blocks_per_sm &&
-           a->occupancy == b->occupancy && a->limiters == b->limiters;
-}
-
-static bool same_result(const struct result *a, const struct result *b)
-{
-    return a->outcome == b->outcome && same_text(a->reason, b->reason) &&
-           same_stats(&a->stats, &b->stats) && bindings_equal(&a->parameters, &b->parameters);
-}
-
-/* In order of rank, since the record may have the variants in another order. */
-static bool same_results(const struct study *a, const struct study *b)
-{
-    size_t *first = alloc_zeroed(a->result_count, sizeof *first);
-    size_t *second = alloc_zeroed(b->result_count, sizeof *second);
-    bool same = true;
-    study_rank(a, first);
-    study_rank(b, second);
-    for (size_t i = 0; i < a->result_count && same; i++)
-        same = same_result(&a->results[first[i]], &b->results[second[i]]);
-    free(first);
-    free(second);
-    return same;
-}
-
-static bool same_figures(const struct study *a, const struct study *b)
-{
-    return same_head(a, b) && same_rejections(a, b) && same_results(a, b);
 }
 
 /* --- rows --- */
@@ -671,11 +565,15 @@ static void print_importance(FILE *stream, const struct study *study)
 
 /* --- all --- */
 
-static void print_group(FILE *stream, const struct study *const *group, size_t count, size_t top)
+/* All but the heading; a new string. */
+static char *body_of(const struct study *study, size_t top)
 {
-    const struct study *study = group[0];
+    char *text = NULL;
+    size_t bytes;
     struct view view = view_of(study, top);
-    print_heading(stream, group, count);
+    FILE *stream = open_memstream(&text, &bytes);
+    if (stream == NULL)
+        abort(); /* out of memory, as in alloc.h */
     print_constants(stream, &view);
     print_rows(stream, &view);
     print_counts(stream, study);
@@ -685,21 +583,23 @@ static void print_group(FILE *stream, const struct study *const *group, size_t c
                    study->environment.static_mode ? view.ranked : view.rows);
     print_importance(stream, study);
     view_release(&view);
+    if (fclose(stream) != 0)
+        abort();
+    return text;
 }
 
-/* Study `first` and those after it with the same figures, which are marked as printed. Returns how
- * many. */
-static size_t take_group(const struct study *studies, size_t count, size_t first, bool *printed,
-                         const struct study **group)
+/* Whether one table says all of both, but for their problems and dates. */
+static bool are_alike(const struct study *a, const char *a_body, const struct study *b,
+                      const char *b_body)
 {
-    size_t members = 0;
-    for (size_t i = first; i < count; i++) {
-        if (printed[i] || (i > first && !same_figures(&studies[first], &studies[i])))
-            continue;
-        printed[i] = true;
-        group[members++] = &studies[i];
-    }
-    return members;
+    const struct environment *first = &a->environment;
+    const struct environment *second = &b->environment;
+    return first->static_mode && second->static_mode && strcmp(a->kernel, b->kernel) == 0 &&
+           strcmp(a->template_hash, b->template_hash) == 0 &&
+           strcmp(first->gpu.arch, second->gpu.arch) == 0 &&
+           strcmp(first->gpu.name, second->gpu.name) == 0 &&
+           strcmp(first->nvrtc, second->nvrtc) == 0 &&
+           strcmp(first->autotune, second->autotune) == 0 && strcmp(a_body, b_body) == 0;
 }
 
 int report_table(FILE *stream, const struct study *studies, size_t count,
@@ -707,15 +607,29 @@ int report_table(FILE *stream, const struct study *studies, size_t count,
 {
     (void)error;
     const struct study **group = alloc_zeroed(count, sizeof *group);
-    bool *printed = alloc_zeroed(count, sizeof *printed);
+    char **bodies = alloc_zeroed(count, sizeof *bodies); /* NULL from when they are printed */
+    for (size_t i = 0; i < count; i++)
+        bodies[i] = body_of(&studies[i], options->top);
     for (size_t i = 0; i < count; i++) {
-        if (printed[i])
+        size_t members = 0;
+        char *body = bodies[i];
+        for (size_t j = i; body != NULL && j < count; j++) {
+            if (bodies[j] == NULL ||
+                (j > i && !are_alike(&studies[i], body, &studies[j], bodies[j])))
+                continue;
+            group[members++] = &studies[j];
+            if (j > i)
+                free(bodies[j]);
+            bodies[j] = NULL;
+        }
+        if (body == NULL)
             continue;
-        if (i > 0)
-            fputs("\n\n", stream);
-        print_group(stream, group, take_group(studies, count, i, printed, group), options->top);
+        fputs(i > 0 ? "\n\n" : "", stream);
+        print_heading(stream, group, members);
+        fputs(body, stream);
+        free(body);
     }
-    free(printed);
+    free(bodies);
     free(group);
     return 0;
 }

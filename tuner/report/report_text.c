@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "record/study.h"
 
+#include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <stdio.h>
@@ -193,6 +194,44 @@ void report_reasons_free(struct reason *reasons, size_t count)
     for (size_t i = 0; i < count; i++)
         free(reasons[i].text);
     free(reasons);
+}
+
+static void print_batches(FILE *stream, const struct study *study, bool page)
+{
+    char number[REPORT_NUMBER_BYTES];
+    int runs;
+    size_t single;
+    if (study_batched(study, &runs, &single) == 0)
+        return;
+    fprintf(stream, "Each sample is the mean of a batch of %d runs", runs);
+    if (single > 0)
+        fprintf(stream, ", except that %zu variant%s measured in single runs", single,
+                single > 1 ? "s were" : " was");
+    fprintf(stream, "; in a batch, an empty kernel takes %s %s.%c",
+            report_time(study->empty_batch_ns, number), page ? "µs" : "us", page ? ' ' : '\n');
+}
+
+void report_sampling(FILE *stream, const struct study *study, bool page)
+{
+    const struct gpu_conditions *seen = &study->conditions;
+    print_batches(stream, study, page);
+    if (!seen->known)
+        return;
+    fprintf(stream, "The mean SM clock was %.0f MHz. ", seen->sm_clock_mhz);
+    if (seen->dropped_samples == 0 && seen->throttled_samples == 0)
+        fputs("No throttling was detected. ", stream);
+    else
+        fprintf(stream,
+                "Of the samples taken while the GPU was throttled, %" PRIu64
+                " were replaced and %" PRIu64 " kept. ",
+                seen->dropped_samples, seen->throttled_samples);
+    if (seen->other_processes == 0)
+        fputs("No other process used the GPU.", stream);
+    else
+        fprintf(stream, "%s%d other process%s used the GPU.%s", page ? "<strong>" : "",
+                seen->other_processes, seen->other_processes == 1 ? "" : "es",
+                page ? "</strong>" : "");
+    fputc(page ? ' ' : '\n', stream);
 }
 
 /* "1.2 % slower", "0.4 % faster", "as fast". */

@@ -58,6 +58,10 @@ struct reason {
 struct reason *report_reasons(const struct study *study, enum outcome outcome, size_t *count);
 void report_reasons_free(struct reason *reasons, size_t count);
 
+/* How the samples were taken, if it is known: in batches, and what NVML saw. On a page, the sentences end in blanks;
+ * in a table, in new lines. */
+void report_sampling(FILE *stream, const struct study *study, bool page);
+
 /*
  * What is said of a GPU of a study that had several:
  * "1.2 % slower (5 variants compared, each within 0.4 % of that)". `gpu` is not the first.

@@ -463,12 +463,16 @@ static void test_table_says_what_was_seen(void **state)
         const char *line;
     } cases[] = {
         {{true, 0, 0, 1980, 0},
-         "\nSM clock 1980 MHz, no throttling seen, no other process on the GPU\n"},
+         "\nThe mean SM clock was 1980 MHz. No throttling was detected. No other process used the "
+         "GPU.\n"},
         {{true, 12, 0, 1755.4, 1},
-         "\nSM clock 1755 MHz, 12 samples dropped under throttling, 1 OTHER PROCESS on the GPU\n"},
+         "\nThe mean SM clock was 1755 MHz. Of the samples taken while the GPU was throttled, 12 "
+         "were "
+         "replaced and 0 kept. 1 other process used the GPU.\n"},
         {{true, 48, 90, 1200, 2},
-         "\nSM clock 1200 MHz, 48 samples dropped under throttling, 90 kept because throttling "
-         "persisted, 2 OTHER PROCESSES on the GPU\n"},
+         "\nThe mean SM clock was 1200 MHz. Of the samples taken while the GPU was throttled, 48 "
+         "were "
+         "replaced and 90 kept. 2 other processes used the GPU.\n"},
     };
     struct study study;
     fixture_study(&study);
