@@ -172,40 +172,27 @@ static double some_are_slow(size_t index)
     return index % 4 == 0 ? 0.3 : 0.06;
 }
 
-static void jobs_that_are_alike(void **state)
+static void the_time_left_is_right_within_two(void **state)
 {
+    static const struct {
+        size_t workers, counts[2];
+        double (*seconds[2])(size_t index);
+        double start_s;
+    } cases[] = {
+        {4, {400}, {same}, 0},
+        {4, {400}, {later_is_slower}, 0},
+        {1, {576, 144}, {same, some_are_slow}, 0},
+        {4, {576, 144}, {same, some_are_slow}, 0},
+        {16, {576, 144}, {same, some_are_slow}, 0},
+        {8, {400, 100}, {same, later_is_slower}, 1},
+    };
     (void)state;
-    struct pool pool = {.workers = 4};
-    add_jobs(&pool, 0, 400, same);
-    assert_right_within_two(&pool);
-}
-
-static void jobs_that_differ(void **state)
-{
-    (void)state;
-    struct pool pool = {.workers = 4};
-    add_jobs(&pool, 0, 400, later_is_slower);
-    assert_right_within_two(&pool);
-}
-
-static void kernels_that_differ(void **state)
-{
-    (void)state;
-    for (size_t workers = 1; workers <= MOST_WORKERS; workers *= 4) {
-        struct pool pool = {.workers = workers};
-        add_jobs(&pool, 0, 576, same);
-        add_jobs(&pool, 1, 144, some_are_slow);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pool pool = {.workers = cases[i].workers, .start_s = cases[i].start_s};
+        for (size_t kind = 0; kind < 2 && cases[i].counts[kind] > 0; kind++)
+            add_jobs(&pool, kind, cases[i].counts[kind], cases[i].seconds[kind]);
         assert_right_within_two(&pool);
     }
-}
-
-static void workers_that_start_slowly(void **state)
-{
-    (void)state;
-    struct pool pool = {.workers = 8, .start_s = 1};
-    add_jobs(&pool, 0, 400, same);
-    add_jobs(&pool, 1, 100, later_is_slower);
-    assert_right_within_two(&pool);
 }
 
 static void before_anything_is_done_nothing_is_known(void **state)
@@ -222,10 +209,7 @@ static void before_anything_is_done_nothing_is_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(jobs_that_are_alike),
-        cmocka_unit_test(jobs_that_differ),
-        cmocka_unit_test(kernels_that_differ),
-        cmocka_unit_test(workers_that_start_slowly),
+        cmocka_unit_test(the_time_left_is_right_within_two),
         cmocka_unit_test(before_anything_is_done_nothing_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

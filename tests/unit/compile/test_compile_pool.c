@@ -188,35 +188,6 @@ static void what_the_compiler_refuses_is_in_the_cache_too(void **state)
     assert_int_equal(scripted_worker_count("compile"), 1);
 }
 
-/* Of 40,000 refused variants, the logs would take a gigabyte. */
-static void what_was_refused_is_forgotten_once_nobody_wants_it(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    start(&fixture, "compile * refuse source.cu(1): error: no", 1, 10);
-    struct compile_job *job = request(&fixture, 20, false);
-    assert_failed(&fixture, job, "");
-    assert_int_equal(unlink(job->path), 0); /* so that has() asks about the job alone */
-    assert_true(has(&fixture, 20));
-    compile_pool_drop(fixture.pool, job);
-    assert_false(has(&fixture, 20));
-    end(&fixture);
-}
-
-/* Of two models of GPUs, the other one's variants may have been requested last. */
-static void what_is_compiled_is_asked_for_an_architecture(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    const struct options options = {0};
-    start(&fixture, "", 1, 10);
-    assert_compiled(&fixture, request(&fixture, 20, false));
-    assert_int_equal(compile_pool_set_arch(fixture.pool, "sm_80", &fixture.error), 0);
-    assert_true(has(&fixture, 20));
-    assert_false(compile_pool_has(fixture.pool, "sm_90", "hash", &options));
-    end(&fixture);
-}
-
 static void urgent_jobs_go_first(void **state)
 {
     (void)state;
@@ -252,66 +223,6 @@ static void what_nobody_wants_any_more_is_not_compiled(void **state)
     end(&fixture);
 }
 
-static void what_others_want_is_compiled_all_the_same(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    start(&fixture, "", 1, 10);
-    struct compile_job *job = request(&fixture, 1, false);
-    assert_ptr_equal(request(&fixture, 1, false), job);
-    compile_pool_drop(fixture.pool, job);
-    assert_compiled(&fixture, job);
-    end(&fixture);
-}
-
-static void no_more_workers_than_allowed(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    start(&fixture, "", 3, 10);
-    assert_compiled(&fixture, request(&fixture, 1, false));
-    assert_int_equal(scripted_worker_count("compiler"), 1); /* one job needs no second worker */
-    for (int i = 2; i <= 40; i++)
-        (void)request(&fixture, i, false);
-    for (int i = 2; i <= 40; i++)
-        assert_compiled(&fixture, request(&fixture, i, false));
-    assert_in_range(scripted_worker_count("compiler"), 2, 3);
-    end(&fixture);
-}
-
-/* Before there is any job for them. */
-static void all_workers_start_at_once_if_asked(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    start(&fixture, "", 3, 10);
-    assert_int_equal(compile_pool_start(fixture.pool, &fixture.error), 0);
-    while (scripted_worker_count("compiler") < 3)
-        assert_int_equal(event_loop_step(&fixture.loop, clock_ns() + 1000000, &fixture.error), 0);
-    for (int i = 1; i <= 6; i++)
-        (void)request(&fixture, i, false);
-    assert_int_equal(compile_pool_waiting(fixture.pool), 6);
-    for (int i = 1; i <= 6; i++)
-        assert_compiled(&fixture, request(&fixture, i, false));
-    assert_int_equal(compile_pool_waiting(fixture.pool), 0);
-    assert_int_equal(scripted_worker_count("compiler"), 3);
-    end(&fixture);
-}
-
-static void a_thousand_jobs(void **state)
-{
-    (void)state;
-    enum { JOBS = 1000 };
-    struct fixture fixture;
-    struct compile_job *jobs[JOBS];
-    start(&fixture, "", 2, 10);
-    for (int i = 0; i < JOBS; i++)
-        jobs[i] = request(&fixture, i, false);
-    for (int i = 0; i < JOBS; i++)
-        assert_compiled(&fixture, jobs[i]);
-    end(&fixture);
-}
-
 static void an_unknown_architecture_is_refused(void **state)
 {
     (void)state;
@@ -323,16 +234,6 @@ static void an_unknown_architecture_is_refused(void **state)
 }
 
 /* --- at the greeting --- */
-
-static void one_that_dies_at_its_greeting_is_replaced(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    start(&fixture, "compiler 1-2 die 3\n", 1, 10);
-    assert_compiled(&fixture, request(&fixture, 20, false));
-    assert_int_equal(scripted_worker_count("compiler"), 3);
-    end(&fixture);
-}
 
 /* The toolkit was updated while the run was under way. */
 static void a_compiler_that_is_exchanged_during_the_run_is_named_as_such(void **state)
@@ -356,38 +257,46 @@ static void a_compiler_that_is_exchanged_during_the_run_is_named_as_such(void **
     end(&fixture);
 }
 
-/* Waits for a compiler that never comes. */
-static void assert_no_compiler(const char *script)
-{
-    struct fixture fixture;
-    const char *version;
-    start(&fixture, script, 2, 10);
-    assert_int_equal(compile_pool_nvrtc_version(fixture.pool, &version, &fixture.error),
-                     ERROR_WORKER);
-    assert_non_null(strstr(fixture.error.message, "`autotune worker compile`"));
-    assert_int_equal(scripted_worker_count("compiler"), 3);
-    end(&fixture);
-    (void)unlink("requests");
-}
-
+/* The first two are replaced; the third is the last. */
 static void three_that_never_greet_end_the_run(void **state)
 {
+    static const char *const scripts[] = {
+        "die 3",
+        "signal 11",
+        "half 0",
+        "say hello",
+        "without nvrtc",
+        "without architectures",
+        "merge {\"architectures\":[]}",
+        "merge {\"event\":\"compiled\"}",
+        "hang",
+    };
     (void)state;
-    assert_no_compiler("compiler * die 3\n");
-    assert_no_compiler("compiler * signal 11\n");
-    assert_no_compiler("compiler * half 0\n");
-    assert_no_compiler("compiler * say hello\n");
-    (void)setenv("AUTOTUNE_WORKER_TIMEOUT_S", HANG_S, 1);
-    assert_no_compiler("compiler * hang\n");
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        struct fixture fixture;
+        const char *version;
+        char script[64];
+        if (strcmp(scripts[i], "hang") == 0)
+            (void)setenv("AUTOTUNE_WORKER_TIMEOUT_S", HANG_S, 1);
+        (void)snprintf(script, sizeof script, "compiler * %s\n", scripts[i]);
+        start(&fixture, script, 2, 10);
+        assert_int_equal(compile_pool_nvrtc_version(fixture.pool, &version, &fixture.error),
+                         ERROR_WORKER);
+        assert_non_null(strstr(fixture.error.message, "`autotune worker compile`"));
+        assert_int_equal(scripted_worker_count("compiler"), 3);
+        end(&fixture);
+        (void)unlink("requests");
+    }
 }
 
-static void a_greeting_that_says_nothing_is_not_waited_on_for_ever(void **state)
+static void one_that_dies_at_its_greeting_is_replaced(void **state)
 {
     (void)state;
-    assert_no_compiler("compiler * without nvrtc\n");
-    assert_no_compiler("compiler * without architectures\n");
-    assert_no_compiler("compiler * merge {\"architectures\":[]}\n");
-    assert_no_compiler("compiler * merge {\"event\":\"compiled\"}\n");
+    struct fixture fixture;
+    start(&fixture, "compiler 1-2 die 3\n", 1, 10);
+    assert_compiled(&fixture, request(&fixture, 20, false));
+    assert_int_equal(scripted_worker_count("compiler"), 3);
+    end(&fixture);
 }
 
 static void a_compiler_that_is_missing_ends_the_run(void **state)
@@ -405,57 +314,41 @@ static void a_compiler_that_is_missing_ends_the_run(void **state)
 /* --- at a job --- */
 
 /* Of three jobs the second meets the script; the others must be done. */
-static void assert_second_fails(const char *script, double timeout_s, const char *failure)
-{
-    struct fixture fixture;
-    start(&fixture, script, 1, timeout_s);
-    struct compile_job *jobs[] = {request(&fixture, 1, false), request(&fixture, 2, false),
-                                  request(&fixture, 3, false)};
-    assert_compiled(&fixture, jobs[0]);
-    assert_failed(&fixture, jobs[1], failure);
-    assert_compiled(&fixture, jobs[2]);
-    assert_order("1 2 3");
-    end(&fixture);
-    assert_int_equal(system("rm -rf cache requests"), 0);
-}
-
 static void a_job_that_costs_its_worker_fails_alone(void **state)
 {
+    static const char invalid[] = "the compiler sent an invalid message";
+    static const struct {
+        const char *script, *failure;
+        double timeout_s;
+    } cases[] = {
+        {"compile 2 die 3\n", "the compiler ended with status 3", 10},
+        {"compile 2 half 0\n", "the compiler ended with status 0", 10},
+        {"compile 2 signal 11\n", "the compiler was killed by signal 11 (Segmentation fault)", 10},
+        {"compile 2 signal 6\n",
+         "the compiler was killed by signal 6 (Aborted), as when it would take more memory than it "
+         "may",
+         10},
+        {"compile 2 hang\n", "the compiler did not end within 0.5 s", 0.5},
+        {"compile 2 say compiled!\n", invalid, 10},
+        {"compile 2 say [\"compiled\"]\n", invalid, 10},
+        {"compile 2 say {\"event\":\"ready\"}\n", invalid, 10},
+        {"compile 2 say {}\n", invalid, 10},
+        {"compile 2 say {\"event\":\"compiled\"}\n", invalid, 10}, /* without a cubin */
+        {"compile 2 error -5\n", "scripted", 10},
+    };
     (void)state;
-    assert_second_fails("compile 2 die 3\n", 10, "the compiler ended with status 3");
-    assert_second_fails("compile 2 half 0\n", 10, "the compiler ended with status 0");
-    assert_second_fails("compile 2 signal 11\n", 10,
-                        "the compiler was killed by signal 11 (Segmentation fault)");
-    assert_second_fails("compile 2 signal 6\n", 10,
-                        "the compiler was killed by signal 6 (Aborted), as when it would take more "
-                        "memory than it may");
-    assert_second_fails("compile 2 hang\n", 0.5, "the compiler did not end within 0.5 s");
-}
-
-static void a_job_that_is_answered_with_nonsense_fails_alone(void **state)
-{
-    (void)state;
-    const char *failure = "the compiler sent an invalid message";
-    assert_second_fails("compile 2 say compiled!\n", 10, failure);
-    assert_second_fails("compile 2 say [\"compiled\"]\n", 10, failure);
-    assert_second_fails("compile 2 say {\"event\":\"ready\"}\n", 10, failure);
-    assert_second_fails("compile 2 say {}\n", 10, failure);
-}
-
-static void a_job_that_the_worker_gives_up_fails_alone(void **state)
-{
-    (void)state;
-    assert_second_fails("compile 2 error -5\n", 10, "scripted");
-}
-
-static void late_is_in_time_before_the_deadline(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    start(&fixture, "compiler 1 late 100\ncompile * late 100\n", 1, 10);
-    assert_compiled(&fixture, request(&fixture, 20, false));
-    assert_int_equal(scripted_worker_count("compiler"), 1);
-    end(&fixture);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture fixture;
+        start(&fixture, cases[i].script, 1, cases[i].timeout_s);
+        struct compile_job *jobs[] = {request(&fixture, 1, false), request(&fixture, 2, false),
+                                      request(&fixture, 3, false)};
+        assert_compiled(&fixture, jobs[0]);
+        assert_failed(&fixture, jobs[1], cases[i].failure);
+        assert_compiled(&fixture, jobs[2]);
+        assert_order("1 2 3");
+        end(&fixture);
+        assert_int_equal(system("rm -rf cache requests"), 0);
+    }
 }
 
 /* Each job needs a fifth of its limit in CPU time, and gets a ninth of the processor. */
@@ -474,41 +367,31 @@ static void a_busy_machine_is_not_the_variant_s_fault(void **state)
     end(&fixture);
 }
 
-static void a_compiler_that_never_ends_does_so_on_a_busy_machine_too(void **state)
+/* A scheduler sends the last three to every process of a job; the coordinator decides what they mean. */
+static void a_signal_from_outside_costs_nothing(void **state)
 {
-    (void)state;
-    struct fixture fixture;
-    struct busy_machine machine;
-    start(&fixture, "compile 1 busy 100000\n", 1, 0.05);
-    struct compile_job *job = request(&fixture, 1, false);
-    busy_machine_begin(&machine);
-    assert_failed(&fixture, job, "the compiler did not end within 0.05 s");
-    assert_true(job->timed_out);
-    busy_machine_end(&machine);
-    end(&fixture);
-}
-
-static void one_killed_from_outside_is_asked_again(void **state)
-{
-    (void)state;
-    static const int signals[] = {
-        SIGKILL,
-        SIGUSR1,
-        SIGALRM,
-        SIGQUIT,
-#if !defined __SANITIZE_ADDRESS__ /* which has handlers of its own for these */
-        SIGSEGV,
-        SIGABRT,
-        SIGFPE,
+    static const struct {
+        const char *script;
+        int signal;
+        const char *order;
+    } cases[] = {
+        {"compile:us=1 1-2 outside", SIGKILL, "1 1 1"},
+        {"compile:us=1 1-2 outside", SIGUSR1, "1 1 1"},
+#if !defined __SANITIZE_ADDRESS__ /* which has a handler of its own for it */
+        {"compile:us=1 1-2 outside", SIGSEGV, "1 1 1"},
 #endif
+        {"compile 1 knock", SIGINT, "1"},
+        {"compile 1 knock", SIGTERM, "1"},
+        {"compile 1 knock", SIGHUP, "1"},
     };
-    struct fixture fixture;
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct fixture fixture;
         char script[64];
-        (void)snprintf(script, sizeof script, "compile:us=1 1-2 outside %d\n", signals[i]);
+        (void)snprintf(script, sizeof script, "%s %d\n", cases[i].script, cases[i].signal);
         start(&fixture, script, 1, 10);
         assert_compiled(&fixture, request(&fixture, 1, false));
-        assert_order("1 1 1");
+        assert_order(cases[i].order);
         end(&fixture);
         assert_int_equal(system("rm -rf cache requests"), 0);
     }
@@ -535,30 +418,6 @@ static void one_killed_again_and_again_is_given_up(void **state)
     assert_failed(&fixture, unlucky, "the compiler was killed by signal 9 (Killed)");
     assert_order("1 1 1");
     end(&fixture);
-}
-
-/* A scheduler sends these to every process of a job; the coordinator decides what they mean. */
-static void requests_to_end_do_not_reach_workers(void **state)
-{
-    (void)state;
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct fixture fixture;
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        char script[64];
-        (void)snprintf(script, sizeof script, "compile 1 knock %d\n", signals[i]);
-        start(&fixture, script, 1, 10);
-        assert_compiled(&fixture, request(&fixture, 1, false));
-        assert_order("1");
-        end(&fixture);
-        assert_int_equal(system("rm -rf cache requests"), 0);
-    }
-}
-
-static void a_reply_without_a_cubin_is_invalid(void **state)
-{
-    (void)state;
-    assert_second_fails("compile 2 say {\"event\":\"compiled\"}\n", 10,
-                        "the compiler sent an invalid message");
 }
 
 /* It is no variant's fault. */
@@ -669,9 +528,7 @@ static void the_job_of_a_node_that_is_lost_goes_to_another(void **state)
     (void)close(far);
     assert_compiled(&fixture, jobs[1]);
     assert_int_equal(compile_pool_workers(fixture.pool), 1);
-    end(&fixture);
-    (void)close(hub);
-    nodes_close(nodes);
+    end_cluster(&fixture, nodes, hub, -1);
 }
 
 static void a_slow_node_holds_up_nobody_who_is_idle(void **state)
@@ -767,31 +624,18 @@ int main(int argc, char **argv)
         SCRATCH_TEST(the_job_of_a_node_that_is_lost_goes_to_another),
         SCRATCH_TEST(what_is_in_the_cache_needs_no_worker),
         SCRATCH_TEST(what_the_compiler_refuses_is_in_the_cache_too),
-        SCRATCH_TEST(what_was_refused_is_forgotten_once_nobody_wants_it),
-        SCRATCH_TEST(what_is_compiled_is_asked_for_an_architecture),
         SCRATCH_TEST(urgent_jobs_go_first),
         SCRATCH_TEST(what_nobody_wants_any_more_is_not_compiled),
-        SCRATCH_TEST(what_others_want_is_compiled_all_the_same),
-        SCRATCH_TEST(no_more_workers_than_allowed),
-        SCRATCH_TEST(all_workers_start_at_once_if_asked),
-        SCRATCH_TEST(a_thousand_jobs),
         SCRATCH_TEST(an_unknown_architecture_is_refused),
         SCRATCH_TEST(one_that_dies_at_its_greeting_is_replaced),
         SCRATCH_TEST(three_that_never_greet_end_the_run),
-        SCRATCH_TEST(a_greeting_that_says_nothing_is_not_waited_on_for_ever),
         SCRATCH_TEST(a_compiler_that_is_exchanged_during_the_run_is_named_as_such),
         SCRATCH_TEST(a_compiler_that_is_missing_ends_the_run),
         SCRATCH_TEST(a_job_that_costs_its_worker_fails_alone),
-        SCRATCH_TEST(a_job_that_is_answered_with_nonsense_fails_alone),
-        SCRATCH_TEST(a_job_that_the_worker_gives_up_fails_alone),
-        SCRATCH_TEST(late_is_in_time_before_the_deadline),
         SCRATCH_TEST(a_busy_machine_is_not_the_variant_s_fault),
-        SCRATCH_TEST(a_compiler_that_never_ends_does_so_on_a_busy_machine_too),
-        SCRATCH_TEST(one_killed_from_outside_is_asked_again),
+        SCRATCH_TEST(a_signal_from_outside_costs_nothing),
         SCRATCH_TEST(one_that_could_not_be_asked_is_replaced),
         SCRATCH_TEST(one_killed_again_and_again_is_given_up),
-        SCRATCH_TEST(requests_to_end_do_not_reach_workers),
-        SCRATCH_TEST(a_reply_without_a_cubin_is_invalid),
         SCRATCH_TEST(a_cache_that_cannot_be_written_ends_the_run),
         SCRATCH_TEST(a_source_that_is_not_read_does_not_block),
     };

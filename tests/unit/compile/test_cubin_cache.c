@@ -1,6 +1,9 @@
-#include "base/alloc.h"
 #include "compile/cubin_cache.h"
 
+#include "base/alloc.h"
+#include "unit/scratch.h"
+
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,29 +14,12 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #define ENTRY "cache/cubin/ab/abcd"
-
-static int enter_folder(void **state)
-{
-    char *folder = alloc_string("/tmp/autotune-cubin-XXXXXX");
-    if (mkdtemp(folder) == NULL || chdir(folder) != 0)
-        return -1;
-    *state = folder;
-    return 0;
-}
-
-static int leave_folder(void **state)
-{
-    char *command = alloc_format("rm -rf '%s'", (char *)*state);
-    int status = chdir("/") + system(command);
-    free(command);
-    free(*state);
-    return status;
-}
 
 /* A compilation in static storage: nothing to release. The image holds zeros and line ends. */
 static struct compilation sample(void)
@@ -77,33 +63,42 @@ static bool read_entry(struct compilation *compilation)
     return found;
 }
 
-static void expect_same_figures(const struct compilation *read, const struct compilation *written)
+static void expect_same(const struct compilation *read, const struct compilation *written)
 {
     assert_string_equal(read->log, written->log);
     assert_int_equal(read->cubin_bytes, written->cubin_bytes);
+    assert_true((read->cubin != NULL) == (written->cubin_bytes > 0));
+    if (read->cubin != NULL)
+        assert_memory_equal(read->cubin, written->cubin, written->cubin_bytes);
     assert_int_equal(read->kernel_count, written->kernel_count);
     for (size_t i = 0; i < read->kernel_count; i++) {
-        const struct compiled_kernel *a = &read->kernels[i], *b = &written->kernels[i];
-        assert_string_equal(a->entry, b->entry);
-        assert_string_equal(a->symbol != NULL ? a->symbol : "", b->symbol != NULL ? b->symbol : "");
-        assert_int_equal(a->registers, b->registers);
-        assert_int_equal(a->spill_store_bytes, b->spill_store_bytes);
-        assert_int_equal(a->spill_load_bytes, b->spill_load_bytes);
-        assert_int_equal(a->stack_bytes, b->stack_bytes);
-        assert_int_equal(a->shared_bytes, b->shared_bytes);
-        assert_int_equal(a->barriers, b->barriers);
-        assert_int_equal(a->max_threads_per_block, b->max_threads_per_block);
+        struct compiled_kernel a = read->kernels[i], b = written->kernels[i];
+        assert_string_equal(a.entry, b.entry);
+        assert_string_equal(a.symbol != NULL ? a.symbol : "", b.symbol != NULL ? b.symbol : "");
+        a.entry = b.entry = a.symbol = b.symbol = NULL;
+        assert_memory_equal(&a, &b, sizeof a);
     }
 }
 
+/* Each replaces the one before: a sample, one with a long log, and a program that was refused. */
 static void an_entry_comes_back_whole(void **state)
 {
-    struct compilation written = sample(), read;
+    struct compilation written[] = {sample(), sample(), {0}}, read;
     (void)state;
-    write_entry(&written);
+    written[1].log = alloc_zeroed(50001, 1);
+    memset(written[1].log, 'e', 50000);
+    written[2].log = (char[]){"k.cu(1): error: expected a \";\""};
+    for (size_t i = 0; i < 3; i++) {
+        write_entry(&written[i]);
+        assert_true(read_entry(&read));
+        expect_same(&read, &written[i]);
+        compilation_release(&read);
+    }
+    free(written[1].log);
+    written[0].log = (char[]){"k.cu(1): error: \xe9t\xe9"};
+    write_entry(&written[0]);
     assert_true(read_entry(&read));
-    expect_same_figures(&read, &written);
-    assert_memory_equal(read.cubin, written.cubin, written.cubin_bytes);
+    assert_string_equal(read.log, "k.cu(1): error: ?t?"); /* it was not UTF-8 */
     compilation_release(&read);
 }
 
@@ -115,58 +110,6 @@ static void an_entry_under_another_name_is_damaged(void **state)
     assert_int_equal(rename("cache/cubin/ab/other", ENTRY), 0);
     assert_false(read_entry(&read));
     compilation_release(&read);
-}
-
-static void a_refused_program_is_kept_with_its_log(void **state)
-{
-    struct compilation written = {.log = alloc_string("k.cu(1): error: expected a \";\"")}, read;
-    (void)state;
-    write_entry(&written);
-    assert_true(read_entry(&read));
-    assert_string_equal(read.log, written.log);
-    assert_null(read.cubin);
-    assert_int_equal(read.cubin_bytes, 0);
-    assert_int_equal(read.kernel_count, 0);
-    compilation_release(&read);
-    compilation_release(&written);
-}
-
-static void a_long_log_is_whole(void **state)
-{
-    struct compilation written = sample(), read;
-    (void)state;
-    written.log = alloc_zeroed(50001, 1);
-    memset(written.log, 'e', 50000);
-    write_entry(&written);
-    assert_true(read_entry(&read));
-    expect_same_figures(&read, &written);
-    compilation_release(&read);
-    free(written.log);
-}
-
-static void a_log_that_is_no_utf8_keeps_its_ascii(void **state)
-{
-    struct compilation written = sample(), read;
-    (void)state;
-    written.log = alloc_string("k.cu(1): error: \xe9t\xe9");
-    write_entry(&written);
-    assert_true(read_entry(&read));
-    assert_string_equal(read.log, "k.cu(1): error: ?t?");
-    compilation_release(&read);
-    free(written.log);
-}
-
-static void a_second_write_replaces_the_first(void **state)
-{
-    struct compilation written = sample(), read;
-    (void)state;
-    write_entry(&written);
-    written.kernels[0].registers = 40;
-    write_entry(&written);
-    assert_true(read_entry(&read));
-    assert_int_equal(read.kernels[0].registers, 40);
-    compilation_release(&read);
-    written.kernels[0].registers = 32;
 }
 
 static void what_is_not_there_is_not_found(void **state)
@@ -270,35 +213,6 @@ static void what_cannot_be_an_entry_is_replaced(void **state)
     }
 }
 
-/* In a child, which is not root: the entry is compiled again, and can then be read. */
-static int replace_unreadable_entry(void)
-{
-    struct compilation written = sample();
-    struct compilation read;
-    struct error error;
-    bool found = true;
-    if (cubin_cache_read(ENTRY, &read, &found, &error) != 0 || found ||
-        cubin_cache_write(ENTRY, &written, &error) != 0 || !read_entry(&read))
-        return 1;
-    compilation_release(&read);
-    return 0;
-}
-
-static void what_may_not_be_read_is_replaced(void **state)
-{
-    (void)state;
-    enum { NOBODY = 65534 };
-    struct compilation written = sample();
-    int status = 0;
-    write_entry(&written);
-    assert_int_equal(system("chmod -R a+rwX . && chmod 000 " ENTRY), 0);
-    pid_t child = fork();
-    if (child == 0)
-        _exit(geteuid() == 0 && seteuid(NOBODY) != 0 ? 2 : replace_unreadable_entry());
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-}
-
 static void every_truncation_is_noticed(void **state)
 {
     struct compilation written = sample();
@@ -346,20 +260,11 @@ static void the_key_stands_for_everything_that_went_in(void **state)
     for (size_t i = 0; i < 7; i++)
         for (size_t j = 0; j < i; j++)
             assert_string_not_equal(keys[i], keys[j]);
-    cubin_cache_key("0123", options, 2, "sm_90", "13.0", keys[7]);
+    const char *const moved[] = {"-I/there", "-DA=1",
+                                 "-DB=2"}; /* the source's hash has its headers */
+    cubin_cache_key("0123", moved, 3, "sm_90", "13.0", keys[7]);
     assert_string_equal(keys[0], keys[7]);
     assert_int_equal(strlen(keys[0]), 32);
-}
-
-/* Their headers are in the source's hash. */
-static void a_copy_of_the_project_has_the_same_keys(void **state)
-{
-    const char *const here[] = {"-I/here", "-DA=1"}, *const there[] = {"-I/there", "-DA=1"};
-    char keys[2][HASH_BYTES];
-    (void)state;
-    cubin_cache_key("0123", here, 2, "sm_90", "13.0", keys[0]);
-    cubin_cache_key("0123", there, 2, "sm_90", "13.0", keys[1]);
-    assert_string_equal(keys[0], keys[1]);
 }
 
 static void expect_folder(const char *expected)
@@ -393,26 +298,352 @@ static void the_cache_is_where_the_user_wants_it(void **state)
     free(path);
 }
 
-#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_folder, leave_folder)
+/* --- the size limit --- */
+
+enum { HOUR = 60 * 60, DAY = 24 * HOUR };
+
+/* --- a cache of files that are entries by their names --- */
+
+static void make_file(const char *path, size_t bytes, long age_s)
+{
+    struct timespec times[2] = {{.tv_sec = time(NULL) - age_s}, {.tv_sec = time(NULL) - age_s}};
+    char *command = alloc_format("mkdir -p \"$(dirname '%s')\" && head -c %zu /dev/zero >'%s'",
+                                 path, bytes, path);
+    assert_int_equal(system(command), 0);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    free(command);
+}
+
+/* The entry's path, a new string; `number` gives the key, and with it the folder. */
+static char *entry_path(unsigned number)
+{
+    char key[33];
+    (void)snprintf(key, sizeof key, "%02x%030x", number * 37 % 256, number);
+    return cubin_cache_path("c", key);
+}
+
+static void make_entry(unsigned number, size_t bytes, long age_s)
+{
+    char *path = entry_path(number);
+    make_file(path, bytes, age_s);
+    free(path);
+}
+
+static bool exists(const char *path)
+{
+    struct stat information;
+    return lstat(path, &information) == 0;
+}
+
+static bool entry_exists(unsigned number)
+{
+    char *path = entry_path(number);
+    bool found = exists(path);
+    free(path);
+    return found;
+}
+
+static struct cubin_cache_contents measure(void)
+{
+    struct cubin_cache_contents contents;
+    struct error error = {0};
+    if (cubin_cache_measure("c", &contents, &error) != 0)
+        fail_msg("%s", error.message);
+    return contents;
+}
+
+/* A run that has written so much. */
+static void run(uint64_t written, uint64_t limit)
+{
+    struct cubin_cache_use use;
+    struct error error = {0};
+    cubin_cache_use_begin(&use, "c");
+    assert_true(use.file >= 0);
+    if (cubin_cache_use_end(&use, "c", written, limit, &error) != 0)
+        fail_msg("%s", error.message);
+    assert_int_equal(use.file, -1);
+}
+
+static struct cubin_cache_contents clear(void)
+{
+    struct cubin_cache_contents removed;
+    struct error error = {0};
+    if (cubin_cache_clear("c", &removed, &error) != 0)
+        fail_msg("%s", error.message);
+    return removed;
+}
+
+/* --- the limit --- */
+
+static void the_limit_is_2_gib_or_the_users(void **state)
+{
+    static const char *const bad[] = {"0", "-1", "x", "1x", "1.5", "99999999999999999999", " "};
+    struct error error = {0};
+    uint64_t bytes;
+    (void)state;
+    unsetenv("AUTOTUNE_CACHE_MB");
+    assert_int_equal(cubin_cache_limit(&bytes, &error), 0);
+    assert_true(bytes == 2147483648u);
+    setenv("AUTOTUNE_CACHE_MB", "", 1);
+    assert_int_equal(cubin_cache_limit(&bytes, &error), 0);
+    assert_true(bytes == 2147483648u);
+    setenv("AUTOTUNE_CACHE_MB", "3", 1);
+    assert_int_equal(cubin_cache_limit(&bytes, &error), 0);
+    assert_true(bytes == 3145728);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        setenv("AUTOTUNE_CACHE_MB", bad[i], 1);
+        assert_int_equal(cubin_cache_limit(&bytes, &error), ERROR_USAGE);
+        assert_non_null(strstr(error.message, "AUTOTUNE_CACHE_MB"));
+    }
+    unsetenv("AUTOTUNE_CACHE_MB");
+}
+
+static void the_oldest_used_go_first_and_no_more_than_needed(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 30; i++)
+        make_entry(i, 100, (long)(i * 7 % 30 + 1) * DAY); /* not in the order of their names */
+    run(100, 3000);
+    assert_int_equal(measure().entries, 30); /* the limit is reached, not passed */
+    make_entry(30, 100, 0);
+    run(100, 3000);
+    struct cubin_cache_contents contents = measure();
+    assert_int_equal(contents.entries, 27); /* 10 % below */
+    assert_int_equal(contents.bytes, 2700);
+    for (unsigned i = 0; i < 30; i++)
+        assert_int_equal(entry_exists(i), i * 7 % 30 + 1 <= 26);
+    assert_true(entry_exists(30));
+    assert_in_range(time(NULL) - contents.oldest_s, 26 * DAY, 26 * DAY + 100);
+}
+
+static void nothing_goes_while_another_run_uses_the_cache(void **state)
+{
+    (void)state;
+    struct cubin_cache_use other;
+    struct cubin_cache_contents removed;
+    struct error error = {0};
+    make_entry(1, 5000, DAY);
+    cubin_cache_use_begin(&other, "c");
+    run(5000, 1000);
+    assert_true(entry_exists(1));
+    assert_int_equal(cubin_cache_clear("c", &removed, &error), ERROR_RECORD);
+    assert_non_null(strstr(error.message, "a run is using the cubin cache 'c'"));
+    assert_true(entry_exists(1));
+    assert_int_equal(cubin_cache_use_end(&other, "c", 1, 1000, &error), 0); /* the last one */
+    assert_false(entry_exists(1));
+}
+
+/* --- what is ours --- */
+
+static const char *const foreign[] = {
+    "c/notes.txt",
+    "c/gpu/x.json",
+    "c/cubin/notes.txt",
+    "c/cubin/00000000000000000000000000000001",    /* not in its folder */
+    "c/cubin/zz/zz000000000000000000000000000001", /* no digits */
+    "c/cubin/01/01",
+    "c/cubin/01/0100000000000000000000000000000",   /* one digit too few */
+    "c/cubin/01/010000000000000000000000000000012", /* one too many */
+    "c/cubin/01/0100000000000000000000000000000G",
+    "c/cubin/01/01ABCDEF000000000000000000000001",
+    "c/cubin/01/02000000000000000000000000000001", /* another folder's */
+    "c/cubin/01/01000000000000000000000000000001.txt",
+    "c/cubin/01/01000000000000000000000000000001.tmp",
+    "c/cubin/01/01000000000000000000000000000001.012345678901234.tmp",
+    "c/cubin/01/01000000000000000000000000000001.pch.txt",
+    "outside/ab/ab000000000000000000000000000001",
+    "outside/file",
+};
+
+enum { FOREIGN_COUNT = sizeof foreign / sizeof *foreign };
+
+static void make_foreign(void)
+{
+    for (size_t i = 0; i < FOREIGN_COUNT; i++)
+        make_file(foreign[i], 100, 30 * DAY);
+    assert_int_equal(symlink("../../outside/ab", "c/cubin/ab"), 0);
+    assert_int_equal(
+        symlink("../../../outside/file", "c/cubin/01/01000000000000000000000000000007"), 0);
+    assert_int_equal(mkdir("c/cubin/01/01000000000000000000000000000008", 0777), 0);
+}
+
+static void expect_foreign(void)
+{
+    for (size_t i = 0; i < FOREIGN_COUNT; i++)
+        if (!exists(foreign[i]))
+            fail_msg("'%s' is gone", foreign[i]);
+    assert_true(exists("c/cubin/ab"));
+    assert_true(exists("c/cubin/01/01000000000000000000000000000007"));
+    assert_true(exists("c/cubin/01/01000000000000000000000000000008"));
+}
+
+static void only_entries_and_temporaries_go(void **state)
+{
+    (void)state;
+    make_foreign();
+    make_entry(1, 5000, DAY);
+    assert_int_equal(measure().entries, 1);
+    run(1, 1000);
+    assert_int_equal(measure().entries, 0);
+    expect_foreign();
+    make_entry(1, 5000, DAY);
+    assert_int_equal(clear().entries, 1);
+    assert_false(entry_exists(1));
+    expect_foreign();
+}
+
+static void a_size_file_that_is_a_link_is_not_followed(void **state)
+{
+    (void)state;
+    struct cubin_cache_use use;
+    make_file("outside", 100, DAY);
+    make_entry(1, 5000, DAY);
+    assert_int_equal(symlink("../../outside", "c/cubin/size"), 0);
+    cubin_cache_use_begin(&use, "c");
+    assert_int_equal(use.file, -1);
+    assert_int_equal(clear().entries, 1);
+    struct stat information;
+    assert_int_equal(stat("outside", &information), 0);
+    assert_int_equal(information.st_size, 100);
+}
+
+#define KEY "c/cubin/05/05000000000000000000000000000005"
+
+static void temporaries_that_were_left_go_after_a_day(void **state)
+{
+    (void)state;
+    make_file(KEY ".0123456789abcdef.tmp", 100, DAY + HOUR);
+    make_file(KEY ".ffffffffffffffff.tmp", 100, DAY - HOUR);
+    run(1, 1000);
+    assert_false(exists(KEY ".0123456789abcdef.tmp"));
+    assert_true(exists(KEY ".ffffffffffffffff.tmp"));
+    clear();
+    assert_false(exists(KEY ".ffffffffffffffff.tmp"));
+    assert_false(exists("c/cubin/06"));
+}
+
+/* --- clearing --- */
+
+static void clearing_removes_everything_and_says_what(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 300; i++)
+        make_entry(i, i % 3 * 100, (long)i);
+    run(1, 1 << 20);
+    struct cubin_cache_contents removed = clear();
+    assert_int_equal(removed.entries, 300);
+    assert_int_equal(removed.bytes, 30000);
+    assert_int_equal(measure().entries, 0);
+    assert_int_equal(system("[ \"$(ls c/cubin)\" = size ]"), 0);
+    removed = clear();
+    assert_int_equal(removed.entries, 0);
+    make_entry(1, 600, DAY);
+    run(600, 1000); /* the size is known to be 0 */
+    assert_true(entry_exists(1));
+}
+
+static void a_cache_is_new_until_it_has_an_entry(void **state)
+{
+    (void)state;
+    assert_true(cubin_cache_is_new("c"));
+    run(0, 100);
+    assert_true(cubin_cache_is_new("c"));
+    make_entry(1, 10, 0);
+    assert_false(cubin_cache_is_new("c"));
+}
+
+/* As a user to whom the folder is closed: the child gives up root if it has it. */
+static int use_closed_cache(void)
+{
+    struct cubin_cache_use use;
+    struct cubin_cache_contents contents;
+    struct error error = {0};
+    if (geteuid() == 0 && setuid(65534) != 0)
+        return 2;
+    cubin_cache_use_begin(&use, "c");
+    if (use.file >= 0 || cubin_cache_use_end(&use, "c", 5000, 1000, &error) != 0)
+        return 3;
+    if (cubin_cache_measure("c", &contents, &error) != 0 || contents.entries != 1)
+        return 4;
+    if (cubin_cache_clear("c", &contents, &error) != ERROR_RECORD ||
+        strstr(error.message, "cannot remove 'c/cubin/") == NULL)
+        return 5;
+    return 0;
+}
+
+static void a_cache_that_cannot_be_written_is_left_alone(void **state)
+{
+    (void)state;
+    make_entry(1, 5000, DAY);
+    assert_int_equal(chmod(*state, 0755), 0);
+    assert_int_equal(system("chmod -R a-w,a+rX c"), 0);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(use_closed_cache());
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(system("chmod -R u+w c"), 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    assert_true(entry_exists(1));
+}
+
+/* --- use --- */
+
+static long age_of(const char *path)
+{
+    struct stat information;
+    assert_int_equal(stat(path, &information), 0);
+    return (long)(time(NULL) - information.st_mtime);
+}
+
+static void read_aged(const char *path, long age_s)
+{
+    struct timespec times[2] = {{.tv_sec = time(NULL) - age_s}, {.tv_sec = time(NULL) - age_s}};
+    struct compilation read;
+    struct error error = {0};
+    bool found = false;
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    assert_int_equal(cubin_cache_read(path, &read, &found, &error), 0);
+    assert_true(found);
+    compilation_release(&read);
+}
+
+static void reading_is_use_noted_to_the_hour(void **state)
+{
+    char log[] = "";
+    struct compilation compilation = {.log = log};
+    struct error error = {0};
+    (void)state;
+    assert_int_equal(cubin_cache_write(KEY, &compilation, &error), 0);
+    read_aged(KEY, HOUR / 2);
+    assert_in_range(age_of(KEY), HOUR / 2, HOUR / 2 + 100);
+    read_aged(KEY, 2 * HOUR);
+    assert_in_range(age_of(KEY), 0, 100);
+}
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(an_entry_comes_back_whole),
-        IN_FOLDER(an_entry_under_another_name_is_damaged),
-        IN_FOLDER(a_refused_program_is_kept_with_its_log),
-        IN_FOLDER(a_long_log_is_whole),
-        IN_FOLDER(a_log_that_is_no_utf8_keeps_its_ascii),
-        IN_FOLDER(a_second_write_replaces_the_first),
-        IN_FOLDER(what_is_not_there_is_not_found),
-        IN_FOLDER(an_entry_that_cannot_be_read_is_an_error),
-        IN_FOLDER(what_cannot_be_an_entry_is_replaced),
-        IN_FOLDER(what_may_not_be_read_is_replaced),
-        IN_FOLDER(every_truncation_is_noticed),
-        IN_FOLDER(every_flipped_bit_is_noticed),
+        SCRATCH_TEST(an_entry_comes_back_whole),
+        SCRATCH_TEST(an_entry_under_another_name_is_damaged),
+        SCRATCH_TEST(what_is_not_there_is_not_found),
+        SCRATCH_TEST(an_entry_that_cannot_be_read_is_an_error),
+        SCRATCH_TEST(what_cannot_be_an_entry_is_replaced),
+        SCRATCH_TEST(every_truncation_is_noticed),
+        SCRATCH_TEST(every_flipped_bit_is_noticed),
         cmocka_unit_test(the_key_stands_for_everything_that_went_in),
-        cmocka_unit_test(a_copy_of_the_project_has_the_same_keys),
         cmocka_unit_test(the_cache_is_where_the_user_wants_it),
+        cmocka_unit_test(the_limit_is_2_gib_or_the_users),
+        SCRATCH_TEST(the_oldest_used_go_first_and_no_more_than_needed),
+        SCRATCH_TEST(nothing_goes_while_another_run_uses_the_cache),
+        SCRATCH_TEST(only_entries_and_temporaries_go),
+        SCRATCH_TEST(a_size_file_that_is_a_link_is_not_followed),
+        SCRATCH_TEST(temporaries_that_were_left_go_after_a_day),
+        SCRATCH_TEST(clearing_removes_everything_and_says_what),
+        SCRATCH_TEST(a_cache_is_new_until_it_has_an_entry),
+        SCRATCH_TEST(a_cache_that_cannot_be_written_is_left_alone),
+        SCRATCH_TEST(reading_is_use_noted_to_the_hour),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

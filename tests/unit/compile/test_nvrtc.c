@@ -60,40 +60,43 @@ static void release_kernels(struct compiled_kernel *kernels, size_t count)
     free(kernels);
 }
 
-static void the_log_of_nvrtc_13_is_read(void **state)
+static void a_log_is_read(void **state)
 {
-    struct compiled_kernel *kernels = NULL;
-    size_t count = 0;
+    static const struct {
+        const char *log;
+        size_t count, index;
+        struct compiled_kernel kernel;
+    } cases[] = {
+        {log_13,
+         2,
+         0,
+         {.entry = (char[]){"spills"},
+          .registers = 32,
+          .barriers = 1,
+          .stack_bytes = 800,
+          .spill_store_bytes = 1524, /* not those of the other function */
+          .spill_load_bytes = 1576}},
+        {log_13,
+         2,
+         1,
+         {.entry = (char[]){"_Z5tiledIfEvPT_"},
+          .registers = 10,
+          .barriers = 2,
+          .shared_bytes = 4096}},
+        {log_12, 1, 0, {.entry = (char[]){"shared_k"}, .registers = 9, .shared_bytes = 4096}},
+    };
     (void)state;
-    nvrtc_parse_log(log_13, &kernels, &count);
-    assert_int_equal(count, 2);
-    assert_string_equal(kernels[0].entry, "spills");
-    assert_int_equal(kernels[0].registers, 32);
-    assert_int_equal(kernels[0].barriers, 1);
-    assert_int_equal(kernels[0].stack_bytes, 800);
-    assert_int_equal(kernels[0].spill_store_bytes, 1524); /* not those of the other function */
-    assert_int_equal(kernels[0].spill_load_bytes, 1576);
-    assert_int_equal(kernels[0].shared_bytes, 0);
-    assert_string_equal(kernels[1].entry, "_Z5tiledIfEvPT_");
-    assert_int_equal(kernels[1].registers, 10);
-    assert_int_equal(kernels[1].barriers, 2);
-    assert_int_equal(kernels[1].shared_bytes, 4096);
-    assert_int_equal(kernels[1].spill_store_bytes, 0);
-    release_kernels(kernels, count);
-}
-
-static void the_log_of_nvrtc_12_is_read(void **state)
-{
-    struct compiled_kernel *kernels = NULL;
-    size_t count = 0;
-    (void)state;
-    nvrtc_parse_log(log_12, &kernels, &count);
-    assert_int_equal(count, 1);
-    assert_string_equal(kernels[0].entry, "shared_k");
-    assert_int_equal(kernels[0].registers, 9);
-    assert_int_equal(kernels[0].shared_bytes, 4096);
-    assert_int_equal(kernels[0].barriers, 0);
-    release_kernels(kernels, count);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct compiled_kernel *kernels = NULL;
+        size_t count = 0;
+        nvrtc_parse_log(cases[i].log, &kernels, &count);
+        assert_int_equal(count, cases[i].count);
+        struct compiled_kernel found = kernels[cases[i].index];
+        assert_string_equal(found.entry, cases[i].kernel.entry);
+        found.entry = cases[i].kernel.entry;
+        assert_memory_equal(&found, &cases[i].kernel, sizeof found);
+        release_kernels(kernels, count);
+    }
 }
 
 static void a_log_without_figures_has_no_kernels(void **state)
@@ -224,23 +227,6 @@ static const struct compiled_kernel *kernel_named(const struct compilation *comp
     return NULL;
 }
 
-static void it_says_what_it_is(void **state)
-{
-    size_t count = 0;
-    (void)state;
-    assert_true(atoi(nvrtc_build(nvrtc)) >= 12);
-    assert_non_null(strchr(nvrtc_build(nvrtc), '.'));
-    assert_true(nvrtc_path(nvrtc)[0] == '/');
-    assert_non_null(strstr(nvrtc_path(nvrtc), "libnvrtc"));
-    const int *architectures = nvrtc_architectures(nvrtc, &count);
-    int known = 0;
-    for (size_t i = 0; i < count; i++) {
-        assert_true(i == 0 || architectures[i] > architectures[i - 1]);
-        known += architectures[i] == 80 || architectures[i] == 90;
-    }
-    assert_int_equal(known, 2);
-}
-
 static const char several_kernels[] =
     "extern \"C\" __global__ void plain(float *o) { o[threadIdx.x] = 1; }\n"
     "extern \"C\" __global__ void __launch_bounds__(256, 2) tiled(float *o, int n) {\n"
@@ -294,14 +280,6 @@ static void figures_of_several_kernels(void **state)
     compilation_release(&compilation);
 }
 
-static void constant_memory_is_counted_where_it_is_told(void **state)
-{
-    (void)state;
-    struct compilation compilation = compile_good(several_kernels, "sm_80", NULL, 0);
-    /* parameters begin at 352: an address, and an int */
-    compilation_release(&compilation);
-}
-
 static void the_same_text_gives_the_same_bytes(void **state)
 {
     (void)state;
@@ -312,49 +290,6 @@ static void the_same_text_gives_the_same_bytes(void **state)
     assert_string_equal(first.log, second.log);
     compilation_release(&first);
     compilation_release(&second);
-}
-
-static void definitions_and_the_standard_are_the_callers(void **state)
-{
-    const char *const options[] = {"-DVALUE=7", "-std=c++14"};
-    (void)state;
-    struct compilation compilation =
-        compile_good("static_assert(VALUE == 7 && __cplusplus == 201402L, \"\");\n"
-                     "extern \"C\" __global__ void k() {}\n",
-                     "sm_90", options, 2);
-    compilation_release(&compilation);
-    compilation = compile_good("static_assert(__cplusplus == 201703L);\n"
-                               "extern \"C\" __global__ void k() {}\n",
-                               "sm_90a", NULL, 0);
-    compilation_release(&compilation);
-}
-
-static void toolkit_headers_are_found(void **state)
-{
-    (void)state;
-    struct compilation compilation =
-        compile_good("#include <cooperative_groups.h>\n"
-                     "#include <cuda_bf16.h>\n"
-                     "#include <cuda_fp16.h>\n"
-                     "#include <cuda/std/limits>\n"
-                     "extern \"C\" __global__ void k(__half *o) {\n"
-                     "  cooperative_groups::this_grid().sync();\n"
-                     "  o[0] = cuda::std::numeric_limits<int>::max() > 0 ? o[1] : o[2];\n"
-                     "}\n",
-                     "sm_90", NULL, 0);
-    assert_int_equal(compilation.kernel_count, 1);
-    compilation_release(&compilation);
-}
-
-static void warnings_stay_in_the_log(void **state)
-{
-    (void)state;
-    struct compilation compilation =
-        compile_good("extern \"C\" __global__ void k() {\n  int unused;\n}\n", "sm_90", NULL, 0);
-    assert_non_null(strstr(compilation.log, "k.cu(2): warning"));
-    assert_non_null(strstr(compilation.log, "unused"));
-    assert_null(strstr(compilation.log, "ptxas info"));
-    compilation_release(&compilation);
 }
 
 static void refusals_give_the_reason(void **state)
@@ -463,27 +398,6 @@ static void what_the_quick_way_lacks_is_compiled_all_the_same(void **state)
     compilation_release(&compilation);
 }
 
-static void an_entry_that_is_not_there_is_the_first_message(void **state)
-{
-    static const char *const option[] = {COMPILER_OPTION_ENTRY "ns::scala<float>"};
-    static const char *const damaged[] = {COMPILER_OPTION_ENTRY "scale<float", "-DBROKEN"};
-    static const char text[] = "template <typename T> __global__ void scale(T *x) { *x *= 2; }\n"
-                               "#ifdef BROKEN\nint x = undeclared;\n#endif\n";
-    (void)state;
-    struct compilation compilation = compile(text, "sm_75", option, 1);
-    assert_null(compilation.cubin);
-    assert_ptr_equal(strstr(compilation.log, COMPILATION_ENTRY_REFUSED
-                            "ns::scala<float>': name followed by \"::\" must be"),
-                     compilation.log);
-    compilation_release(&compilation);
-    compilation = compile(text, "sm_75", damaged, 1);
-    assert_non_null(strstr(compilation.log, COMPILATION_ENTRY_REFUSED "scale<float': expected"));
-    compilation_release(&compilation);
-    compilation = compile(text, "sm_75", damaged, 2); /* the source's own error comes first */
-    assert_non_null(strstr(compilation.log, "undeclared"));
-    compilation_release(&compilation);
-}
-
 #ifdef __SANITIZE_ADDRESS__
 /* nvJitLink 13.0 does not free everything if it refuses its input. */
 const char *__lsan_default_suppressions(void);
@@ -531,28 +445,6 @@ static void units_are_linked(void **state)
     }
 }
 
-static void what_cannot_be_linked_is_a_refusal(void **state)
-{
-    (void)state;
-    write_unit("template <typename T> __global__ void second(T *x) { *x = 2; }\n");
-    struct compilation compilation = compile(first_unit, "sm_90", second_unit, 2);
-    assert_null(compilation.cubin);
-    assert_non_null(strstr(compilation.log, "Undefined reference to '_Z5twicef' in 'k.cu'"));
-    compilation_release(&compilation);
-    write_unit("__device__ float twice(float x) { return x; }\n"
-               "extern \"C\" __global__ void first(float *x) { *x = 2; }\n"
-               "template <typename T> __global__ void second(T *x) { *x = 2; }\n");
-    compilation = compile(first_unit, "sm_90", second_unit, 2);
-    assert_null(compilation.cubin);
-    assert_non_null(strstr(compilation.log, "'first' is defined in 'k.cu' and in 'unit.cu'"));
-    compilation_release(&compilation);
-    write_unit("__device__ float twice(float x) { return y; }\n");
-    compilation = compile(first_unit, "sm_90", second_unit, 1);
-    assert_null(compilation.cubin);
-    assert_non_null(strstr(compilation.log, "unit.cu(1): error: identifier \"y\""));
-    compilation_release(&compilation);
-}
-
 static void without_the_linker_it_says_what_to_install(void **state)
 {
     struct linker *linker;
@@ -561,47 +453,6 @@ static void without_the_linker_it_says_what_to_install(void **state)
     assert_int_equal(linker_open(&linker, "/nowhere/libnvrtc.so.13", "13.0", &error), ERROR_DEVICE);
     assert_null(linker);
     assert_non_null(strstr(error.message, "libnvJitLink.so.13 is not in '/nowhere'"));
-}
-
-static void unknown_architectures_are_refused_with_the_known_ones(void **state)
-{
-    static const char *const wrong[] = {"sm_12", "sm_90b", "sm_9", "sm_900", "compute_90", ""};
-    (void)state;
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        struct compilation compilation;
-        struct error error = {0};
-        assert_int_equal(nvrtc_compile(nvrtc, "k.cu", "", wrong[i], NULL, 0, &compilation, &error),
-                         ERROR_USAGE);
-        assert_non_null(strstr(error.message, "sm_80"));
-        assert_non_null(strstr(error.message, "NVRTC 1"));
-        assert_null(compilation.cubin);
-        compilation_release(&compilation);
-    }
-}
-
-static void the_variable_names_the_library(void **state)
-{
-    struct nvrtc *other = NULL;
-    struct error error = {0};
-    char *before = alloc_string(getenv("AUTOTUNE_NVRTC"));
-    (void)state;
-    setenv("AUTOTUNE_NVRTC", "/nowhere/libnvrtc.so", 1);
-    assert_int_equal(nvrtc_open(&other, NULL, &error), ERROR_DEVICE);
-    assert_null(other);
-    assert_non_null(strstr(error.message, "'/nowhere/libnvrtc.so'"));
-    setenv("AUTOTUNE_NVRTC", "libm.so.6", 1); /* a library, but not this one */
-    assert_int_equal(nvrtc_open(&other, NULL, &error), ERROR_DEVICE);
-    assert_non_null(strstr(error.message, "nvrtc"));
-
-    setenv("AUTOTUNE_NVRTC", nvrtc_path(nvrtc), 1);
-    assert_int_equal(nvrtc_open(&other, NULL, &error), 0);
-    assert_string_equal(nvrtc_path(other), nvrtc_path(nvrtc));
-    nvrtc_close(other);
-    if (before != NULL)
-        setenv("AUTOTUNE_NVRTC", before, 1);
-    else
-        unsetenv("AUTOTUNE_NVRTC");
-    free(before);
 }
 
 static atomic_int compiling;
@@ -695,52 +546,6 @@ static void a_signal_is_answered_by_the_program_and_not_by_the_compiler(void **s
     }
 }
 
-static void count(int number, siginfo_t *information, void *context)
-{
-    (void)number;
-    (void)context;
-    noted = noted + (information->si_code == SI_TIMER);
-}
-
-/* The signal, once per millisecond in which this process computes. */
-static void send_often(int number)
-{
-    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = number};
-    const struct itimerspec often = {{0, 1000000}, {0, 1000000}};
-    timer_t timer;
-    assert_int_equal(timer_create(CLOCK_PROCESS_CPUTIME_ID, &event, &timer), 0);
-    assert_int_equal(timer_settime(timer, 0, &often, NULL), 0);
-}
-
-/* Whether the handler is called, and stays as it was; in a child. */
-static bool counts_while_it_compiles(int number)
-{
-    struct sigaction action = {.sa_sigaction = count, .sa_flags = SA_SIGINFO | SA_ONSTACK};
-    (void)sigaction(number, &action, NULL);
-    send_often(number);
-    struct compilation compilation =
-        compile_good("extern \"C\" __global__ void k() {}", "sm_90", NULL, 0);
-    int counted = noted;
-    compilation_release(&compilation);
-    (void)sigaction(number, NULL, &action);
-    return counted >= 2 && action.sa_sigaction == count &&
-           (action.sa_flags & (SA_SIGINFO | SA_ONSTACK | SA_RESTART)) == (SA_SIGINFO | SA_ONSTACK);
-}
-
-static void a_handler_is_called_while_the_compiler_works_and_keeps_its_flags(void **state)
-{
-    (void)state;
-    const int numbers[] = {SIGINT, SIGTERM};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        int status = 0;
-        pid_t child = fork();
-        if (child == 0)
-            _exit(counts_while_it_compiles(numbers[i]) ? 0 : 1);
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_int_equal(status, 0);
-    }
-}
-
 /* In a child: the compiler's answer after Ctrl-C. */
 static int compile_after_an_interrupt(void)
 {
@@ -768,8 +573,7 @@ static void an_interrupted_program_is_not_kept_by_the_compiler(void **state)
 int main(void)
 {
     const struct CMUnitTest log_tests[] = {
-        cmocka_unit_test(the_log_of_nvrtc_13_is_read),
-        cmocka_unit_test(the_log_of_nvrtc_12_is_read),
+        cmocka_unit_test(a_log_is_read),
         cmocka_unit_test(a_log_without_figures_has_no_kernels),
         cmocka_unit_test(stripping_leaves_what_people_read),
         cmocka_unit_test(a_message_is_short_and_harmless),
@@ -778,28 +582,18 @@ int main(void)
     const struct CMUnitTest library_tests[] = {
         /* first: NVRTC handles signals while a process compiles for the first time */
         cmocka_unit_test(a_signal_is_answered_by_the_program_and_not_by_the_compiler),
-        cmocka_unit_test(a_handler_is_called_while_the_compiler_works_and_keeps_its_flags),
         cmocka_unit_test(an_interrupted_program_is_not_kept_by_the_compiler),
         /* before others: that a source was refused is remembered */
         cmocka_unit_test(kernels_that_are_not_launched_are_not_compiled),
-        cmocka_unit_test(it_says_what_it_is),
         cmocka_unit_test(figures_of_several_kernels),
-        cmocka_unit_test(constant_memory_is_counted_where_it_is_told),
         cmocka_unit_test(the_same_text_gives_the_same_bytes),
-        cmocka_unit_test(definitions_and_the_standard_are_the_callers),
-        cmocka_unit_test(toolkit_headers_are_found),
-        cmocka_unit_test(warnings_stay_in_the_log),
         cmocka_unit_test(refusals_give_the_reason),
-        cmocka_unit_test(unknown_architectures_are_refused_with_the_known_ones),
         cmocka_unit_test(entries_with_cpp_names_are_found_under_them),
         cmocka_unit_test(a_name_with_another_use_is_compiled_as_it_stands),
         cmocka_unit_test(what_the_quick_way_lacks_is_compiled_all_the_same),
-        cmocka_unit_test(an_entry_that_is_not_there_is_the_first_message),
         SCRATCH_TEST(units_are_linked),
-        SCRATCH_TEST(what_cannot_be_linked_is_a_refusal),
         cmocka_unit_test(without_the_linker_it_says_what_to_install),
         cmocka_unit_test(threads_compile_one_after_the_other),
-        cmocka_unit_test(the_variable_names_the_library),
     };
     int failures = cmocka_run_group_tests(log_tests, NULL, NULL);
     return failures + cmocka_run_group_tests(library_tests, open_nvrtc, close_nvrtc);
