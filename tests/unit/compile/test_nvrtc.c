@@ -62,7 +62,7 @@ static void release_kernels(struct compiled_kernel *kernels, size_t count)
 
 static void a_log_is_read(void **state)
 {
-    static const struct {
+    const struct {
         const char *log;
         size_t count, index;
         struct compiled_kernel kernel;
