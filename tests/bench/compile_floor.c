@@ -158,7 +158,8 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "usage: compile_floor SWEEP PROCESSES [ARCH]\n");
         return EXIT_FAILURE;
     }
-    if (sweep_load(&sweep, argv[1], NULL, 0, &error) != 0 ||
+    const struct sweep_request request = {.path = argv[1]};
+    if (sweep_open(&sweep, &request, &error) != 0 ||
         find_kernels(&kernels, &sweep.kernels[0], &error) != 0)
         return fail(&error);
     int status = measure(&kernels, (size_t)processes);

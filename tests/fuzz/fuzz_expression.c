@@ -32,17 +32,16 @@ static void evaluate_fast(const struct expression *expression, const struct bind
 
 static void evaluate(const struct expression *expression, const struct scope *scope)
 {
-    struct value value;
     struct error error = {0};
-    int64_t integer;
-    double real;
+    struct evaluation evaluation = {scope, &error, 0};
     bool boolean = false;
-    int status = expression_value(expression, scope, &value, &error);
+    struct value value = evaluate_value(&evaluation, expression, value_integer(0));
+    int status = evaluation.status;
     FUZZ_REQUIRE(status == 0 || (status == ERROR_CONFIG && error.message[0] != '\0'));
     if (status == 0 && value.kind == VALUE_WORD)
         FUZZ_REQUIRE(strlen(value.as.word) < SIZE_MAX);
-    (void)expression_integer(expression, scope, &integer, &error);
-    (void)expression_real(expression, scope, &real, &error);
+    (void)evaluate_integer(&evaluation, expression, 0);
+    (void)evaluate_real(&evaluation, expression, 0);
     status = expression_boolean(expression, scope, &boolean, &error);
     evaluate_fast(expression, scope->bindings, status, boolean);
 }

@@ -67,7 +67,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct error error = {0};
     make_templates();
     const char *path = fuzz_file("sweep.ini", data, size);
-    int status = sweep_load(&sweep, path, NULL, 0, &error);
+    const struct sweep_request request = {.path = path};
+    int status = sweep_open(&sweep, &request, &error);
     if (status != 0) {
         FUZZ_REQUIRE(status == ERROR_CONFIG && error.message[0] != '\0');
         return 0;

@@ -5,6 +5,7 @@
 #include "base/suggestion.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -244,6 +245,7 @@ static void build_check(struct steps *steps, struct operand *operand)
 
 /* --- parsing --- */
 
+/* After the first failure, nothing is left to read. */
 struct parser {
     const char *text;
     const char *next;
@@ -251,6 +253,7 @@ struct parser {
     struct steps *steps; /* of the expression */
     struct error *error;
     int depth;
+    bool failed;
 };
 
 /* A text in the expression. There is room for every name, word and number of its text: none of them is
@@ -263,8 +266,6 @@ static char *keep(struct expression *expression, const char *text, size_t length
     expression->kept_bytes += length + 1;
     return copy;
 }
-
-/* --- text --- */
 
 static unsigned position(const struct parser *parser)
 {
@@ -284,35 +285,55 @@ static void skip_blanks(struct parser *parser)
 
 /* --- what is refused --- */
 
-static int unexpected(const struct parser *parser, const char *wanted)
+static void fail(struct parser *parser, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void fail(struct parser *parser, const char *format, ...)
+{
+    char message[sizeof parser->error->message];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    if (!parser->failed)
+        (void)error_set(parser->error, ERROR_CONFIG, "%s", message);
+    parser->failed = true;
+    parser->next += strlen(parser->next);
+}
+
+static void unexpected(struct parser *parser, const char *wanted)
 {
     unsigned char character = (unsigned char)*parser->next;
     size_t length = symbol_name_length(parser->next);
     if (character == '\0')
-        return error_set(parser->error, ERROR_CONFIG, "expected %s at the end", wanted);
-    if (length > 0)
-        return error_set(parser->error, ERROR_CONFIG, "expected %s before '%.*s'", wanted,
-                         (int)length, parser->next);
-    if (character < ' ' || character > '~')
-        return error_set(parser->error, ERROR_CONFIG, "unexpected character 0x%02x; expected %s",
-                         character, wanted);
-    return error_set(parser->error, ERROR_CONFIG, "unexpected character '%c'; expected %s",
-                     character, wanted);
+        fail(parser, "expected %s at the end", wanted);
+    else if (length > 0)
+        fail(parser, "expected %s before '%.*s'", wanted, (int)length, parser->next);
+    else if (character < ' ' || character > '~')
+        fail(parser, "unexpected character 0x%02x; expected %s", character, wanted);
+    else
+        fail(parser, "unexpected character '%c'; expected %s", character, wanted);
 }
 
-static int foreign(const struct parser *parser, const struct symbol *symbol)
+/* Takes `character`, one of what is `wanted` here. */
+static void take(struct parser *parser, char character, const char *wanted)
 {
-    return error_set(parser->error, ERROR_CONFIG, "'%s' is not an operator here; write '%s'",
-                     symbol->text, symbol->instead);
+    if (*parser->next == character)
+        parser->next++;
+    else
+        unexpected(parser, wanted);
 }
 
-static int enter(struct parser *parser)
+static void foreign(struct parser *parser, const struct symbol *symbol)
 {
-    if (++parser->depth <= EXPRESSION_DEPTH_LIMIT)
-        return 0;
-    return error_set(parser->error, ERROR_CONFIG,
-                     "nested more than %d deep; use fewer parentheses, or several constraints",
-                     EXPRESSION_DEPTH_LIMIT);
+    fail(parser, "'%s' is not an operator here; write '%s'", symbol->text, symbol->instead);
+}
+
+static void enter(struct parser *parser)
+{
+    if (++parser->depth > EXPRESSION_DEPTH_LIMIT)
+        fail(parser, "nested more than %d deep; use fewer parentheses, or several constraints",
+             EXPRESSION_DEPTH_LIMIT);
 }
 
 static void leave(struct parser *parser)
@@ -333,7 +354,7 @@ static size_t number_length(const char *text)
     return length;
 }
 
-static int take_number(struct parser *parser, struct operand *operand)
+static void take_number(struct parser *parser, struct operand *operand)
 {
     unsigned start = position(parser);
     size_t length = number_length(parser->next);
@@ -342,208 +363,162 @@ static int take_number(struct parser *parser, struct operand *operand)
     struct literal literal;
     const char *wrong = literal_parse(text, &literal);
     bool whole = text[strspn(text, "0123456789")] == '\0';
-    int status = wrong == NULL
-                     ? 0
-                     : error_set(parser->error, ERROR_CONFIG, "'%.200s' %s%s", text, wrong,
-                                 whole ? "; end it with .0 for a real number" : "");
-    parser->expression->kept_bytes -= length + 1;
-    if (status != 0)
-        return status;
     parser->next += length;
+    if (wrong != NULL)
+        fail(parser, "'%.200s' %s%s", text, wrong,
+             whole ? "; end it with .0 for a real number" : "");
+    parser->expression->kept_bytes -= length + 1;
     *operand = build_constant(parser->steps,
                               whole ? value_integer(literal.integer) : value_real(literal.real),
                               span_from(parser, start));
-    return 0;
 }
 
 /* A word in quotes of either kind. */
-static int take_word(struct parser *parser, struct operand *operand)
+static void take_word(struct parser *parser, struct operand *operand)
 {
     unsigned start = position(parser);
     const char *word = parser->next + 1;
     size_t length = strspn(word, NAME_LETTERS);
-    if (!islower((unsigned char)*word) || word[length] != *parser->next)
-        return error_set(parser->error, ERROR_CONFIG,
-                         "not a word at %.40s; words have lower-case letters, digits and _, and "
-                         "begin with a letter",
-                         parser->next);
+    if (!islower((unsigned char)*word) || word[length] != *parser->next) {
+        fail(parser,
+             "not a word at %.40s; words have lower-case letters, digits and _, and begin with a "
+             "letter",
+             parser->next);
+        return;
+    }
     parser->next += length + 2;
     *operand = build_constant(parser->steps, value_word(keep(parser->expression, word, length)),
                               span_from(parser, start));
-    return 0;
 }
 
 /* The index of `name`, which is added if it is new. */
-static int take_slot(struct parser *parser, const char *name, unsigned *index)
+static unsigned take_slot(struct parser *parser, const char *name)
 {
     struct expression *expression = parser->expression;
     for (size_t i = 0; i < expression->name_count; i++)
-        if (strcmp(expression->names[i], name) == 0) {
-            *index = (unsigned)i;
-            return 0;
-        }
-    if (expression->name_count == EXPRESSION_NAME_LIMIT)
-        return error_set(parser->error, ERROR_CONFIG, "too many names: at most %d, not also '%s'",
-                         EXPRESSION_NAME_LIMIT, name);
-    *index = (unsigned)expression->name_count;
-    expression->names[expression->name_count++] = keep(expression, name, strlen(name));
-    return 0;
+        if (strcmp(expression->names[i], name) == 0)
+            return (unsigned)i;
+    if (expression->name_count == EXPRESSION_NAME_LIMIT) {
+        fail(parser, "too many names: at most %d, not also '%s'", EXPRESSION_NAME_LIMIT, name);
+        return 0;
+    }
+    expression->names[expression->name_count] = keep(expression, name, strlen(name));
+    return (unsigned)expression->name_count++;
 }
 
 /* NOLINTBEGIN(misc-no-recursion): as deep as enter() allows */
-static int take_expression(struct parser *parser, struct operand *operand);
+static void take_expression(struct parser *parser, struct operand *operand);
 
-static int take_arguments(struct parser *parser, size_t *count)
-{
-    struct operand argument;
-    *count = 0;
-    do {
-        parser->next++; /* the parenthesis, or a comma */
-        skip_blanks(parser);
-        if (*count == 0 && *parser->next == ')')
-            break;
-        int status = take_expression(parser, &argument);
-        if (status != 0)
-            return status;
-        ++*count;
-    } while (*parser->next == ',');
-    if (*parser->next != ')')
-        return unexpected(parser, "',' or ')'");
-    parser->next++;
-    return 0;
-}
-
-static int take_call(struct parser *parser, const char *name, unsigned start,
-                     struct operand *operand)
+static void take_call(struct parser *parser, const char *name, unsigned start,
+                      struct operand *operand)
 {
     const struct expression_function *function = expression_function_find(name);
     size_t first = parser->steps->count;
-    size_t count;
-    if (function == NULL)
-        return expression_function_unknown(name, parser->error);
-    int status = enter(parser);
-    if (status == 0)
-        status = take_arguments(parser, &count);
-    if (status != 0)
-        return status;
+    size_t count = 0;
+    struct operand argument;
+    if (function == NULL) {
+        struct error unknown;
+        (void)expression_function_unknown(name, &unknown);
+        fail(parser, "%s", unknown.message);
+        return;
+    }
+    skip_blanks(parser);
+    enter(parser);
+    while (*parser->next == (count == 0 ? '(' : ',')) {
+        parser->next++;
+        skip_blanks(parser);
+        if (count == 0 && *parser->next == ')')
+            break;
+        take_expression(parser, &argument);
+        count++;
+    }
+    take(parser, ')', "',' or ')'");
     leave(parser);
     if (count < function->least || count > function->most)
-        return error_set(parser->error, ERROR_CONFIG, "'%s' takes %s%zu argument%s, not %zu", name,
-                         function->most > function->least ? "at least " : "", function->least,
-                         function->least == 1 ? "" : "s", count);
+        fail(parser, "'%s' takes %s%zu argument%s, not %zu", name,
+             function->most > function->least ? "at least " : "", function->least,
+             function->least == 1 ? "" : "s", count);
     *operand = (struct operand){.first = first, .span = span_from(parser, start)};
     struct step *step = build_step(parser->steps, DO_CALL, operand->span);
     step->count = (unsigned)count;
     step->as.function = function;
-    return 0;
 }
 
-/* The name that comes next, with capitals refused. */
-static int read_name(struct parser *parser, char name[EXPRESSION_NAME_BYTES])
-{
-    size_t length = symbol_name_length(parser->next);
-    if (length >= EXPRESSION_NAME_BYTES)
-        return error_set(parser->error, ERROR_CONFIG, "name '%.20s...' is longer than %d letters",
-                         parser->next, EXPRESSION_NAME_BYTES - 1);
-    memcpy(name, parser->next, length);
-    name[length] = '\0';
-    if (strspn(name, NAME_LETTERS) != length)
-        return error_set(parser->error, ERROR_CONFIG, "names are lower-case, not '%s'", name);
-    if (symbol_binary(name) != NULL)
-        return unexpected(parser, "a value");
-    parser->next += length;
-    return 0;
-}
-
-static int take_name(struct parser *parser, struct operand *operand)
+static void take_name(struct parser *parser, struct operand *operand)
 {
     char name[EXPRESSION_NAME_BYTES];
     bool truth;
-    unsigned slot = 0;
     unsigned start = position(parser);
-    int status = read_name(parser, name);
-    if (status != 0)
-        return status;
-    if (steps_truth(name, &truth)) {
-        *operand = build_constant(parser->steps, value_boolean(truth), span_from(parser, start));
-        return 0;
+    size_t length = symbol_name_length(parser->next);
+    if (length >= EXPRESSION_NAME_BYTES) {
+        fail(parser, "name '%.20s...' is longer than %d letters", parser->next,
+             EXPRESSION_NAME_BYTES - 1);
+        return;
     }
-    if (parser->next[strspn(parser->next, " \t")] == '(')
-        return take_call(parser, name, start, operand);
-    if (expression_function_find(name) != NULL)
-        return error_set(parser->error, ERROR_CONFIG, "'%s' is a function; write %s(...)", name,
-                         name);
-    status = take_slot(parser, name, &slot);
-    *operand = build_name(parser->steps, slot, span_from(parser, start));
-    return status;
+    memcpy(name, parser->next, length);
+    name[length] = '\0';
+    if (strspn(name, NAME_LETTERS) != length)
+        fail(parser, "names are lower-case, not '%s'", name);
+    else if (symbol_binary(name) != NULL)
+        unexpected(parser, "a value");
+    else
+        parser->next += length;
+    if (steps_truth(name, &truth))
+        *operand = build_constant(parser->steps, value_boolean(truth), span_from(parser, start));
+    else if (parser->next[strspn(parser->next, " \t")] == '(')
+        take_call(parser, name, start, operand);
+    else if (expression_function_find(name) != NULL)
+        fail(parser, "'%s' is a function; write %s(...)", name, name);
+    else
+        *operand = build_name(parser->steps, take_slot(parser, name), span_from(parser, start));
 }
 
 /* --- operators --- */
 
-static int take_binary(struct parser *parser, int limit, struct operand *left);
+static void take_binary(struct parser *parser, int limit, struct operand *left);
 
-static int take_parentheses(struct parser *parser, struct operand *operand)
-{
-    unsigned start = position(parser);
-    int status = enter(parser);
-    parser->next++;
-    if (status == 0)
-        status = take_expression(parser, operand);
-    if (status == 0 && *parser->next != ')')
-        status = unexpected(parser, "an operator or ')'");
-    if (status != 0)
-        return status;
-    leave(parser);
-    parser->next++;
-    operand->span = span_from(parser, start);
-    operand->kind = operand->kind == ANY ? ANY : CONDITION;
-    return 0;
-}
-
-static int take_unary(struct parser *parser, const struct symbol *symbol, struct operand *operand)
-{
-    unsigned start = position(parser);
-    if (symbol->instead != NULL)
-        return foreign(parser, symbol);
-    int status = enter(parser);
-    parser->next += strlen(symbol->text);
-    if (status == 0)
-        status = take_binary(parser, symbol->right, operand);
-    if (status != 0)
-        return status;
-    leave(parser);
-    build_unary(parser->steps, symbol->operation, start, operand);
-    return 0;
-}
-
-static int take_operand(struct parser *parser, struct operand *operand)
+static void take_operand(struct parser *parser, struct operand *operand)
 {
     *operand = (struct operand){0};
     skip_blanks(parser);
     const char *next = parser->next;
+    unsigned start = position(parser);
     const struct symbol *symbol = symbol_unary(next);
-    if (symbol != NULL)
-        return take_unary(parser, symbol, operand);
-    if (*next == '(')
-        return take_parentheses(parser, operand);
-    if (*next == '"' || *next == '\'')
-        return take_word(parser, operand);
-    if (isdigit((unsigned char)*next) || (*next == '.' && isdigit((unsigned char)next[1])))
-        return take_number(parser, operand);
-    return symbol_name_length(next) > 0 ? take_name(parser, operand)
-                                        : unexpected(parser, "a value");
+    if (symbol != NULL && symbol->instead != NULL) {
+        foreign(parser, symbol);
+    } else if (symbol != NULL) {
+        parser->next += strlen(symbol->text);
+        enter(parser);
+        take_binary(parser, symbol->right, operand);
+        leave(parser);
+        build_unary(parser->steps, symbol->operation, start, operand);
+    } else if (*next == '(') {
+        parser->next++;
+        enter(parser);
+        take_expression(parser, operand);
+        take(parser, ')', "an operator or ')'");
+        leave(parser);
+        operand->span = span_from(parser, start);
+        operand->kind = operand->kind == ANY ? ANY : CONDITION;
+    } else if (*next == '"' || *next == '\'') {
+        take_word(parser, operand);
+    } else if (isdigit((unsigned char)*next) || (*next == '.' && isdigit((unsigned char)next[1]))) {
+        take_number(parser, operand);
+    } else if (symbol_name_length(next) > 0) {
+        take_name(parser, operand);
+    } else {
+        unexpected(parser, "a value");
+    }
 }
 
 /* The right operand of `and` and `or`, which is evaluated only if the left one does not decide. */
-static int take_logical(struct parser *parser, const struct symbol *symbol, struct operand *left)
+static void take_logical(struct parser *parser, const struct symbol *symbol, struct operand *left)
 {
     struct operand right;
     bool is_or = symbol->operation == DO_OR;
     bool chooses = is_or && left->kind == UNCHECKED; /* condition and a or b */
     size_t branch = build_branch(parser->steps, chooses ? DO_CHOSEN : symbol->operation, left);
-    int status = take_binary(parser, symbol->right, &right);
-    if (status != 0)
-        return status;
+    take_binary(parser, symbol->right, &right);
     left->span.end = right.span.end;
     if (is_or && right.kind == UNCHECKED) {
         left->unchecked = chooses ? left->span : right.unchecked;
@@ -558,115 +533,97 @@ static int take_logical(struct parser *parser, const struct symbol *symbol, stru
         left->kind = CONDITION;
     }
     build_target(parser->steps, branch);
-    return 0;
 }
 
 /* A comparison whose left operand is a comparison, or `not x`: languages differ in what it means. */
-static int take_chained(struct parser *parser, const struct symbol *symbol,
-                        const struct operand *left)
+static void refuse_chain(struct parser *parser, const struct symbol *symbol,
+                         const struct operand *left)
 {
     const struct step last = parser->steps->items[parser->steps->count - 1];
     const char *text = parser->text;
     struct operand right;
-    int status = take_binary(parser, symbol->right, &right);
-    if (status != 0)
-        return status;
+    take_binary(parser, symbol->right, &right);
     if (last.operation == DO_NOT)
-        return error_set(parser->error, ERROR_CONFIG,
-                         "'not' applies to '%.*s' alone; write 'not (%.*s %s %.*s)'",
-                         SPAN_TEXT(text, last.left), SPAN_TEXT(text, last.left), symbol->text,
-                         SPAN_TEXT(text, right.span));
-    if (last.operation >= DO_LESS && symbol->operation < DO_LESS)
-        return error_set(parser->error, ERROR_CONFIG,
-                         "'%.*s' needs parentheses here; write '(%.*s) %s %.*s'",
-                         SPAN_TEXT(text, left->span), SPAN_TEXT(text, left->span), symbol->text,
-                         SPAN_TEXT(text, right.span));
-    return error_set(parser->error, ERROR_CONFIG,
-                     "comparisons cannot be chained; write '%.*s and %.*s %s %.*s'",
-                     SPAN_TEXT(text, left->span), SPAN_TEXT(text, last.right), symbol->text,
-                     SPAN_TEXT(text, right.span));
+        fail(parser, "'not' applies to '%.*s' alone; write 'not (%.*s %s %.*s)'",
+             SPAN_TEXT(text, last.left), SPAN_TEXT(text, last.left), symbol->text,
+             SPAN_TEXT(text, right.span));
+    else if (last.operation >= DO_LESS && symbol->operation < DO_LESS)
+        fail(parser, "'%.*s' needs parentheses here; write '(%.*s) %s %.*s'",
+             SPAN_TEXT(text, left->span), SPAN_TEXT(text, left->span), symbol->text,
+             SPAN_TEXT(text, right.span));
+    else
+        fail(parser, "comparisons cannot be chained; write '%.*s and %.*s %s %.*s'",
+             SPAN_TEXT(text, left->span), SPAN_TEXT(text, last.right), symbol->text,
+             SPAN_TEXT(text, right.span));
 }
 
-static int take_right(struct parser *parser, const struct symbol *symbol, struct operand *left)
+static void take_right(struct parser *parser, const struct symbol *symbol, struct operand *left)
 {
     struct operand right;
     bool nests = symbol->right < symbol->left; /* each in the one before */
-    if (symbol->instead != NULL)
-        return foreign(parser, symbol);
     parser->next += strlen(symbol->text);
-    if (symbol->operation == DO_AND || symbol->operation == DO_OR)
-        return take_logical(parser, symbol, left);
-    if (symbol->operation >= DO_EQUAL && left->kind == COMPARISON)
-        return take_chained(parser, symbol, left);
-    int status = nests ? enter(parser) : 0;
-    if (status == 0)
-        status = take_binary(parser, symbol->right, &right);
-    if (status != 0)
-        return status;
-    if (nests)
-        leave(parser);
-    build_binary(parser->steps, symbol->operation, left, &right);
-    return 0;
+    if (symbol->instead != NULL) {
+        foreign(parser, symbol);
+    } else if (symbol->operation == DO_AND || symbol->operation == DO_OR) {
+        take_logical(parser, symbol, left);
+    } else if (symbol->operation >= DO_EQUAL && left->kind == COMPARISON) {
+        refuse_chain(parser, symbol, left);
+    } else {
+        if (nests)
+            enter(parser);
+        take_binary(parser, symbol->right, &right);
+        if (nests)
+            leave(parser);
+        build_binary(parser->steps, symbol->operation, left, &right);
+    }
 }
 
 /* What binds more tightly than `limit`; blanks behind it are taken, too. */
-static int take_binary(struct parser *parser, int limit, struct operand *left)
+static void take_binary(struct parser *parser, int limit, struct operand *left)
 {
-    int status = take_operand(parser, left);
-    while (status == 0) {
+    take_operand(parser, left);
+    for (;;) {
         skip_blanks(parser);
         const struct symbol *symbol = symbol_binary(parser->next);
         if (symbol == NULL || symbol->left <= limit)
             break;
-        status = take_right(parser, symbol, left);
+        take_right(parser, symbol, left);
     }
-    return status;
 }
 
 /* `condition ? a : b`, of which the condition has been taken. */
-static int take_choice(struct parser *parser, struct operand *condition)
+static void take_choice(struct parser *parser, struct operand *condition)
 {
     struct operand chosen;
     struct operand other;
     size_t branch = build_branch(parser->steps, DO_BRANCH, condition);
-    int status = enter(parser);
     parser->next++;
-    if (status == 0)
-        status = take_expression(parser, &chosen);
-    if (status == 0 && *parser->next != ':')
-        status = unexpected(parser, "an operator or ':'");
-    if (status != 0)
-        return status;
-    parser->next++;
+    enter(parser);
+    take_expression(parser, &chosen);
+    take(parser, ':', "an operator or ':'");
     size_t jump = build_branch(parser->steps, DO_JUMP, &chosen);
     build_target(parser->steps, branch);
-    status = take_expression(parser, &other);
-    if (status != 0)
-        return status;
+    take_expression(parser, &other);
     leave(parser);
     build_target(parser->steps, jump);
     condition->kind = chosen.kind != ANY && other.kind != ANY ? CONDITION : ANY;
     condition->span.end = other.span.end;
-    return 0;
 }
 
 /* Everything up to what cannot belong to it. Its kind is not UNCHECKED. */
-static int take_expression(struct parser *parser, struct operand *operand)
+static void take_expression(struct parser *parser, struct operand *operand)
 {
-    int status = take_binary(parser, LOWEST_PRIORITY, operand);
-    if (status != 0)
-        return status;
+    take_binary(parser, LOWEST_PRIORITY, operand);
     if (*parser->next == '?')
-        return take_choice(parser, operand);
-    if (operand->kind == UNCHECKED)
+        take_choice(parser, operand);
+    else if (operand->kind == UNCHECKED)
         build_check(parser->steps, operand);
-    return 0;
 }
 
 /* NOLINTEND(misc-no-recursion) */
 
 /* Compiles the text. The message says what is wrong and how to write it, without a place. */
-static int parse_text(struct expression *expression, struct error *error)
+static bool parse_text(struct expression *expression, struct error *error)
 {
     struct parser parser = {.text = expression->steps.text,
                             .next = expression->steps.text,
@@ -674,16 +631,13 @@ static int parse_text(struct expression *expression, struct error *error)
                             .steps = &expression->steps,
                             .error = error};
     struct operand whole;
-    int status = take_expression(&parser, &whole);
-    if (status != 0)
-        return status;
+    take_expression(&parser, &whole);
     if (*parser.next != '\0')
-        return unexpected(&parser, "an operator");
-    if (steps_stack_needed(&expression->steps) > STEPS_STACK_LIMIT)
-        return error_set(error, ERROR_CONFIG,
-                         "it needs more than %d values at a time; give functions fewer arguments",
-                         STEPS_STACK_LIMIT);
-    return 0;
+        unexpected(&parser, "an operator");
+    if (!parser.failed && steps_stack_needed(&expression->steps) > STEPS_STACK_LIMIT)
+        fail(&parser, "it needs more than %d values at a time; give functions fewer arguments",
+             STEPS_STACK_LIMIT);
+    return !parser.failed;
 }
 
 /* --- making --- */
@@ -707,7 +661,7 @@ static int parse(struct expression *expression, struct error *error)
     steps->items = calloc(2 * strlen(steps->text) + 2, sizeof *steps->items);
     if (steps->items == NULL)
         return no_memory(expression->file, expression->line, error);
-    if (parse_text(expression, &reason) != 0)
+    if (!parse_text(expression, &reason))
         return error_set_at(error, ERROR_CONFIG, expression->file, expression->line,
                             "cannot parse expression '%s': %s", expression->text, reason.message);
     struct step *fitting = realloc(steps->items, steps->count * sizeof *steps->items);

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #define HASH_BYTES 33 /* 32 hexadecimal digits and the terminating null */
@@ -24,5 +25,15 @@ void hash_finish(struct hash *hash, char digits[HASH_BYTES]);
 
 /* The hash of a single piece; `bytes` may be NULL if `count` is 0. */
 void hash_of(const void *bytes, size_t count, char digits[HASH_BYTES]);
+
+/* 64 bits that look random, different for each x (splitmix64's finaliser: Steele, Lea and Flood, Fast splittable
+ * pseudorandom number generators, 2014). device_kernels.cu has the same. */
+static inline uint64_t hash_mix(uint64_t x)
+{
+    x += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
 
 #endif

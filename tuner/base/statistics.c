@@ -1,6 +1,7 @@
 #include "base/statistics.h"
 
 #include "base/alloc.h"
+#include "base/hash.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -221,11 +222,8 @@ static void resample_medians(const double *sorted, size_t count, double *medians
 
 uint64_t statistics_seed(uint64_t seed)
 {
-    uint64_t z = seed + UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    z ^= z >> 31;
-    return z != 0 ? z : 1;
+    uint64_t state = hash_mix(seed);
+    return state != 0 ? state : 1;
 }
 
 /* The largest k with P(T < k) <= tail, T being the sum of those ranks from 1 to `count` for which a

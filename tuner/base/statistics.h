@@ -80,8 +80,7 @@ struct interval statistics_median_ratio(const double *a, size_t a_count, const d
 /* The next number of the xorshift64* generator; `*state` must not be 0. */
 uint64_t statistics_random(uint64_t *state);
 
-/* A state for it, for any seed: not 0, and unrelated for neighbouring seeds (splitmix64's finaliser: Steele, Lea
- * and Flood, Fast splittable pseudorandom number generators, 2014). */
+/* A state for it, for any seed: not 0, and unrelated for neighbouring seeds. */
 uint64_t statistics_seed(uint64_t seed);
 
 /* 0 … `count` - 1, equally likely but for 2^-56 * count. */

@@ -75,15 +75,6 @@ static int fetch(struct device_problem *problem, struct error *error)
 
 /* --- queueing the checks --- */
 
-static int read_tolerance(const struct device_problem *problem,
-                          const struct device_variant *variant, const struct expression *tolerance,
-                          double *value, struct error *error)
-{
-    const struct scope outer = {&problem->fixed, NULL};
-    const struct scope scope = {&variant->parameters, &outer};
-    return tolerance != NULL ? expression_real(tolerance, &scope, value, error) : 0;
-}
-
 /* Compares the elements of an expectation from `first` on. */
 static int compare(struct device_problem *problem, const struct device_variant *variant,
                    size_t index, uint64_t first, struct error *error)
@@ -91,13 +82,13 @@ static int compare(struct device_problem *problem, const struct device_variant *
     const struct expectation *expectation = &problem->template.expectations[index];
     const struct device_buffer *out = &variant->data.buffers[expectation->buffer];
     const struct device_buffer *reference = &variant->data.expected[index].buffer;
-    double absolute = 0;
-    double relative = 0;
-    int status = read_tolerance(problem, variant, expectation->absolute, &absolute, error);
-    if (status == 0)
-        status = read_tolerance(problem, variant, expectation->relative, &relative, error);
-    if (status != 0)
-        return status;
+    const struct scope outer = {&problem->fixed, NULL};
+    const struct scope scope = {&variant->parameters, &outer};
+    struct evaluation evaluation = {&scope, error, 0};
+    double absolute = evaluate_real(&evaluation, expectation->absolute, 0);
+    double relative = evaluate_real(&evaluation, expectation->relative, 0);
+    if (evaluation.status != 0)
+        return evaluation.status;
     CUdeviceptr out_data = out->data + first * element_bytes(out->type);
     CUdeviceptr reference_data = reference->data + first * element_bytes(reference->type);
     CUdeviceptr result = pointer_to(problem, CHECKED_EXPECTATION, index, 0);

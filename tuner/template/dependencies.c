@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool any_uses(struct expression *const *expressions, size_t count, const char *name)
+bool any_depends(struct expression *const *expressions, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)
         if (expression_depends(expressions[i], name))
@@ -13,11 +13,22 @@ static bool any_uses(struct expression *const *expressions, size_t count, const 
     return false;
 }
 
+bool is_compiled_in(const struct template *template, const char *name)
+{
+    bool compiled = expression_depends(template->max_registers, name) ||
+                    expression_depends(template->features, name);
+    for (size_t i = 0; i < template->definition_count; i++)
+        compiled = compiled || strcmp(template->definitions[i].name, name) == 0;
+    for (size_t i = 0; i < template->option_count; i++)
+        compiled = compiled || expression_depends(template->options[i].value, name);
+    return compiled;
+}
+
 /* Of a launch's argument; `buffers` says which buffers depend on the parameter. */
 static bool argument_depends(const struct template *template, const struct argument *argument,
                              const bool *buffers, const char *name)
 {
-    if (expression_depends(argument->expression, name) || any_uses(argument->extents, 2, name))
+    if (expression_depends(argument->expression, name) || any_depends(argument->extents, 2, name))
         return true;
     for (size_t i = 0; i < argument->field_count; i++)
         if (expression_depends(argument->fields[i].expression, name) ||
@@ -41,8 +52,8 @@ static bool any_symbol(const struct template *template, const bool *buffers)
 static bool launch_depends(const struct template *template, const struct launch *helper,
                            const bool *buffers, const char *name)
 {
-    if (any_uses(helper->grid, helper->grid_count, name) ||
-        any_uses(helper->block, helper->block_count, name) ||
+    if (any_depends(helper->grid, helper->grid_count, name) ||
+        any_depends(helper->block, helper->block_count, name) ||
         expression_depends(helper->shared_bytes, name) || any_symbol(template, buffers))
         return true;
     for (size_t i = 0; i < helper->argument_count; i++)
@@ -51,10 +62,11 @@ static bool launch_depends(const struct template *template, const struct launch 
     return false;
 }
 
-static bool fill_depends(const struct fill *fill, const char *name)
+bool fill_depends(const struct fill *fill, const char *name)
 {
-    return any_uses(fill->arguments, fill->argument_count, name) ||
-           expression_depends(fill->border, name) || any_uses(fill->shape, fill->shape_count, name);
+    return any_depends(fill->arguments, fill->argument_count, name) ||
+           expression_depends(fill->border, name) ||
+           any_depends(fill->shape, fill->shape_count, name);
 }
 
 /* Of each buffer, in the file's order: what fills a buffer is above it. Free it. */

@@ -11,6 +11,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Whether one of the expressions names `name`; each may be NULL. */
+bool any_depends(struct expression *const *expressions, size_t count, const char *name);
+bool fill_depends(const struct fill *fill, const char *name);
+
+/* Whether the value of `name` reaches the compiler: by `define`, options, max_registers or features. */
+bool is_compiled_in(const struct template *template, const char *name);
+
 /* Whether a buffer's type, length or contents depend on `parameter`, directly or through the
  * buffers that fill it. */
 bool buffer_depends_on(const struct template *template, size_t buffer, const char *parameter);

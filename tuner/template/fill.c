@@ -201,21 +201,12 @@ int fill_check_file(const struct fill *fill, enum element_type type, uint64_t le
     return status != 0 ? status : check_array(fill, type, length, &npy, error);
 }
 
-/* splitmix64's finaliser (Steele, Lea and Flood 2014), as in device_kernels.cu */
-static uint64_t mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-    return x ^ x >> 31;
-}
-
 /* The sum of twelve uniform numbers, less 6, as in device_kernels.cu */
 static double nearly_normal(uint64_t state)
 {
     int64_t sum = 6 - 6 * (INT64_C(1) << 21);
     for (int i = 0; i < 4; i++) {
-        state = mix(state);
+        state = hash_mix(state);
         sum += (int64_t)((state & 0x1fffff) + (state >> 21 & 0x1fffff) + (state >> 42 & 0x1fffff));
     }
     return (double)sum * 0x1p-21;
@@ -241,8 +232,8 @@ static double kept(enum element_type type, double x)
 static double number_of(enum fill_kind kind, enum element_type type,
                         const struct fill_numbers *numbers, uint64_t i)
 {
-    uint64_t state = numbers->key ^ mix(i);
-    double unit = (double)(mix(state) >> 11) * 0x1p-53; /* [0, 1) */
+    uint64_t state = numbers->key ^ hash_mix(i);
+    double unit = (double)(hash_mix(state) >> 11) * 0x1p-53; /* [0, 1) */
     double a = numbers->a;
     double b = numbers->b;
     double x = fma(b - a, unit, a);

@@ -111,9 +111,7 @@ void loader_check_unused(struct loader *loader, const char *name, int line)
     if (template_name_is_reserved(name))
         loader_fail(loader, line,
                     "name '%s' has another meaning in expressions; choose another name", name);
-    bool used = template_parameter(template, name) != NULL ||
-                template_problem_value(template, name) != NULL ||
-                names_have(loader->grids.items, name);
+    bool used = template_value(template, name) != NULL || names_have(loader->grids.items, name);
     for (size_t i = 0; i < template->buffer_count && !used; i++)
         used = strcmp(template->buffers[i].name, name) == 0;
     for (size_t i = 0; i < template->figure_count && !used; i++)
@@ -132,10 +130,7 @@ void loader_collect_names(struct loader *loader)
 {
     struct template *template = loader->template;
     struct names constraint = {0};
-    for (size_t i = 0; i < template->parameter_count; i++)
-        names_add(&loader->base, template->parameters[i].name);
-    for (size_t i = 0; i < template->problem_count; i++)
-        names_add(&loader->base, template->problem[i].name);
+    template_add_names(template, &loader->base);
     names_add_all(&loader->base, gpu_binding_names());
     for (size_t i = 0; i < template->buffer_count; i++)
         names_add(&loader->buffers, template->buffers[i].name);

@@ -5,6 +5,7 @@
 #include "base/read_file.h"
 #include "template/compiler_option.h"
 #include "template/source_lexer.h"
+#include "template/value_list.h"
 
 #include <fnmatch.h>
 #include <fts.h>
@@ -480,13 +481,6 @@ static int compare_texts(const void *left, const void *right)
     return strcmp(*a, *b);
 }
 
-static void release_texts(char **texts, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        free(texts[i]);
-    free(texts);
-}
-
 static void loading_finish(struct loading *loading)
 {
     struct source *source = loading->source;
@@ -498,7 +492,7 @@ static void loading_finish(struct loading *loading)
     if (source->directive_name_count > 0)
         qsort(source->directive_names, source->directive_name_count,
               sizeof *source->directive_names, compare_texts);
-    release_texts(loading->names, loading->name_count);
+    text_split_release(loading->names, loading->name_count);
     free(loading->macro);
     free(loading->macro_path);
 }
@@ -633,9 +627,9 @@ void source_release(struct source *source)
         free(source->ways[i].target);
     }
     free(source->ways);
-    release_texts(source->include_folders, source->include_count);
-    release_texts(source->headers, source->header_count);
-    release_texts(source->toolkit_headers, source->toolkit_count);
-    release_texts(source->directive_names, source->directive_name_count);
+    text_split_release(source->include_folders, source->include_count);
+    text_split_release(source->headers, source->header_count);
+    text_split_release(source->toolkit_headers, source->toolkit_count);
+    text_split_release(source->directive_names, source->directive_name_count);
     *source = (struct source){0};
 }

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "template/source_lexer.h"
+#include "template/value_list.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -21,13 +22,6 @@ struct type_words {
     char first[64]; /* of these; "" if it is longer */
     enum element_type element;
 };
-
-static bool is_one_of(const char *word, const char *const *words)
-{
-    while (*words != NULL && strcmp(*words, word) != 0)
-        words++;
-    return *words != NULL;
-}
 
 /* A type of one word; false if it is not one. */
 static bool name_type(const char *word, enum element_type *type)
@@ -69,7 +63,7 @@ static void add_name(struct type_words *words, const char *word)
     static const char *const ignored[] = {"const",        "volatile",   "restrict",
                                           "__restrict__", "__restrict", "__grid_constant__",
                                           "std",          NULL};
-    if (is_one_of(word, ignored))
+    if (names_have(ignored, word))
         return;
     if (strcmp(word, "unsigned") == 0)
         words->is_unsigned = true;
@@ -168,9 +162,7 @@ static void count_brackets(struct brackets *brackets, const char *token)
 
 static void forget_template(struct reading *reading)
 {
-    for (size_t i = 0; i < reading->type_count; i++)
-        free(reading->types[i]);
-    free(reading->types);
+    text_split_release(reading->types, reading->type_count);
     reading->types = NULL;
     reading->type_count = 0;
 }

@@ -4,6 +4,7 @@
 #include "base/literal.h"
 #include "base/path.h"
 #include "base/suggestion.h"
+#include "template/dependencies.h"
 #include "template/problem_check.h"
 #include "template/template_load.h"
 
@@ -100,18 +101,6 @@ struct cover_reading {
 static void fail_cover(struct cover_reading *reading, const char *text, const char *reason)
 {
     fail(reading->reading, reading->cover->line, "cover '%s' %s", text, reason);
-}
-
-/* Whether each value of the problem value needs cubins of its own. */
-static bool is_compiled_in(const struct template *template, const char *name)
-{
-    bool compiled = expression_depends(template->max_registers, name) ||
-                    expression_depends(template->features, name);
-    for (size_t i = 0; i < template->definition_count; i++)
-        compiled = compiled || strcmp(template->definitions[i].name, name) == 0;
-    for (size_t i = 0; i < template->option_count; i++)
-        compiled = compiled || expression_depends(template->options[i].value, name);
-    return compiled;
 }
 
 static void add_axis(struct cover_reading *reading, const char *name)
@@ -320,12 +309,8 @@ static void check_kernel_keys(struct reading *reading)
     static const char *const own[] = {
         "template",    "description", "constraint",           "cache", "budget",
         "evaluations", "cover",       "cover_configurations", NULL};
-    const struct template *template = &reading->kernel->template;
     struct names known = {0};
-    for (size_t i = 0; i < template->parameter_count; i++)
-        names_add(&known, template->parameters[i].name);
-    for (size_t i = 0; i < template->problem_count; i++)
-        names_add(&known, template->problem[i].name);
+    template_add_names(&reading->kernel->template, &known);
     names_add_all(&known, own);
     check_keys(reading, reading->kernel->label, known.items);
     free(known.items);
@@ -503,13 +488,6 @@ int sweep_open(struct sweep *sweep, const struct sweep_request *request, struct 
     if (reading.status != 0)
         sweep_release(sweep);
     return reading.status;
-}
-
-int sweep_load(struct sweep *sweep, const char *path, const char *const *only, size_t only_count,
-               struct error *error)
-{
-    const struct sweep_request request = {.path = path, .only = only, .only_count = only_count};
-    return sweep_open(sweep, &request, error);
 }
 
 static void kernel_release(struct sweep_kernel *kernel)

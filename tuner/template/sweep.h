@@ -94,20 +94,12 @@ struct sweep {
     size_t kernel_count;
 };
 
-/*
- * Loads the sweep at `path`. With `only` (`only_count` names; 0: all) it loads just those kernels;
- * a name that the sweep does not have is ERROR_USAGE. Otherwise 0 or ERROR_CONFIG with file and
- * line; on failure the sweep is empty.
- */
-int sweep_load(struct sweep *sweep, const char *path, const char *const *only, size_t only_count,
-               struct error *error);
-
 /* What to tune: a sweep file, or one template with its defaults. Strings are borrowed until the call
  * returns. */
 struct sweep_request {
-    const char *path;     /* of the sweep; NULL: */
-    const char *template; /* of the template */
-    const char *const *only;
+    const char *path;        /* of the sweep; NULL: */
+    const char *template;    /* of the template */
+    const char *const *only; /* the kernels to load; a count of 0: all */
     size_t only_count;
     const char *const
         *settings;   /* NAME=LIST in place of the sweep's lists; ended by NULL, or NULL */
@@ -115,7 +107,8 @@ struct sweep_request {
                         constraints can be used; see sweep_check_finished() */
 };
 
-/* The same as sweep_load(). A setting whose name no kernel has is ERROR_USAGE. */
+/* Loads a sweep. Returns 0, ERROR_CONFIG with file and line, or ERROR_USAGE for a name of `only` that the
+ * sweep does not have and a setting whose name no kernel has. On failure the sweep is empty. */
 int sweep_open(struct sweep *sweep, const struct sweep_request *request, struct error *error);
 void sweep_release(struct sweep *sweep);
 

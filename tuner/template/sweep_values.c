@@ -97,17 +97,11 @@ static bool has_name(const struct statement *statement, const char *name)
     return false;
 }
 
-static bool has_value(const struct template *template, const char *name)
-{
-    return template_parameter(template, name) != NULL ||
-           template_problem_value(template, name) != NULL;
-}
-
 /* Whether it names anything that the template has. */
 static bool concerns(const struct statement *statement, const struct template *template)
 {
     for (size_t i = 0; i < statement->name_count; i++)
-        if (has_value(template, statement->names[i]))
+        if (template_value(template, statement->names[i]) != NULL)
             return true;
     return false;
 }
@@ -115,15 +109,11 @@ static bool concerns(const struct statement *statement, const struct template *t
 static int unknown_name(const struct template *template, const char *file, int line,
                         const char *name, struct error *error)
 {
-    const char **names = NULL;
-    size_t count = 0;
-    for (size_t i = 0; i < template->parameter_count; i++)
-        *ARRAY_APPEND(names, count) = template->parameters[i].name;
-    for (size_t i = 0; i < template->problem_count; i++)
-        *ARRAY_APPEND(names, count) = template->problem[i].name;
-    *ARRAY_APPEND(names, count) = NULL;
-    int status = suggestion_unknown(file, line, "parameter or problem value", name, names, error);
-    free(names);
+    struct names names = {0};
+    template_add_names(template, &names);
+    int status =
+        suggestion_unknown(file, line, "parameter or problem value", name, names.items, error);
+    free(names.items);
     return status;
 }
 
@@ -156,7 +146,7 @@ static void check_names(struct reading *reading, const struct statement *stateme
         fail(reading, statement, "'%s' names nothing", statement->key);
     for (size_t i = 0; i < statement->name_count && reading->status == 0; i++) {
         const char *name = statement->names[i];
-        if (!has_value(template, name))
+        if (template_value(template, name) == NULL)
             reading->status = unknown_name(template, file_of(reading, statement), statement->line,
                                            name, reading->error);
         if ((template_parameter(template, name) != NULL) !=
@@ -209,7 +199,7 @@ static void collect(struct reading *reading, const struct ini_file *ini,
     for (size_t i = 0; i < ini->count; i++) {
         const struct ini_entry *entry = &ini->entries[i];
         if (entry->key == NULL || strcmp(entry->section, reading->kernel->label) != 0 ||
-            !(sweep_is_tuple(entry->key) || has_value(template, entry->key)))
+            !(sweep_is_tuple(entry->key) || template_value(template, entry->key) != NULL))
             continue;
         struct statement *statement = ARRAY_APPEND(reading->statements, reading->count);
         name_statement(statement, entry->key, strlen(entry->key));

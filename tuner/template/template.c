@@ -29,6 +29,20 @@ const struct parameter *template_problem_value(const struct template *template, 
     return find_parameter(template->problem, template->problem_count, name);
 }
 
+const struct parameter *template_value(const struct template *template, const char *name)
+{
+    const struct parameter *value = template_parameter(template, name);
+    return value != NULL ? value : template_problem_value(template, name);
+}
+
+void template_add_names(const struct template *template, struct names *names)
+{
+    for (size_t i = 0; i < template->parameter_count; i++)
+        names_add(names, template->parameters[i].name);
+    for (size_t i = 0; i < template->problem_count; i++)
+        names_add(names, template->problem[i].name);
+}
+
 const char *const *template_stat_names(void)
 {
     static const char *const names[] = {"registers",     "spill_bytes", "shared_bytes",
@@ -130,14 +144,13 @@ int template_element_type(const char *type, const struct scope *scope, enum elem
 int buffer_describe(const struct buffer *buffer, const struct scope *scope, enum element_type *type,
                     uint64_t *length, struct error *error)
 {
-    int64_t elements = 0;
-    int status = template_element_type(buffer->type, scope, type, error);
-    if (status == 0)
-        status = expression_integer(buffer->length, scope, &elements, error);
-    if (status == 0 && elements < 0)
-        status = expression_refuse(buffer->length, scope, error, "the length is negative");
+    struct evaluation evaluation = {scope, error,
+                                    template_element_type(buffer->type, scope, type, error)};
+    int64_t elements = evaluate_integer(&evaluation, buffer->length, 0);
+    if (elements < 0)
+        evaluation_refuse(&evaluation, buffer->length, "the length is negative");
     *length = (uint64_t)elements;
-    return status;
+    return evaluation.status;
 }
 
 int template_expected_type(const struct template *template, const struct expectation *expectation,

@@ -281,6 +281,11 @@ void template_release(struct template *template);
 /* The parameter or problem value called `name`; NULL if there is none. */
 const struct parameter *template_parameter(const struct template *template, const char *name);
 const struct parameter *template_problem_value(const struct template *template, const char *name);
+const struct parameter *template_value(const struct template *template,
+                                       const char *name); /* either */
+
+/* Adds the names of both (value_list.h). */
+void template_add_names(const struct template *template, struct names *names);
 
 /* ERROR_CONFIG, with the place, if `parameter` may not have `value`: a word if it takes numbers, or a
  * word that it does not list. */

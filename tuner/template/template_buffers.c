@@ -185,9 +185,7 @@ static void check_type(struct loader *loader, const char *type, int line)
 {
     if (element_from_name(type, strlen(type)) >= 0)
         return;
-    const struct parameter *word = template_problem_value(loader->template, type);
-    if (word == NULL)
-        word = template_parameter(loader->template, type);
+    const struct parameter *word = template_value(loader->template, type);
     if (word == NULL) {
         loader_fail_unknown(loader, line, "element type", type, element_names());
         return;

@@ -109,26 +109,6 @@ static void read_section(struct loader *loader, const char *section, bool compil
     }
 }
 
-static struct parameter *find(struct parameter *parameters, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(parameters[i].name, name) == 0)
-            return &parameters[i];
-    return NULL;
-}
-
-/* Parameters and problem values: what is known before the GPU is, and may decide what is compiled.
- * Free its items. */
-static struct names compile_names(const struct template *template)
-{
-    struct names names = {0};
-    for (size_t i = 0; i < template->parameter_count; i++)
-        names_add(&names, template->parameters[i].name);
-    for (size_t i = 0; i < template->problem_count; i++)
-        names_add(&names, template->problem[i].name);
-    return names;
-}
-
 static void check_macro(struct loader *loader, const char *macro, int line)
 {
     size_t length = 0;
@@ -154,10 +134,9 @@ static void read_definition(struct loader *loader, const char *text, int line)
     size_t count = text_split(text, '=', &parts);
     if (count == 1 || count == 2) {
         const char *name = parts[count - 1];
-        struct parameter *parameter = find(template->parameters, template->parameter_count, name);
-        if (parameter == NULL)
-            parameter = find(template->problem, template->problem_count, name);
-        struct names known = compile_names(template);
+        struct parameter *parameter = (struct parameter *)(uintptr_t)template_value(template, name);
+        struct names known = {0};
+        template_add_names(template, &known);
         check_macro(loader, parts[0], line);
         if (parameter == NULL)
             loader_fail_unknown(loader, line, "parameter or problem value", name, known.items);
@@ -255,8 +234,9 @@ static void read_precompiled(struct loader *loader, const struct ini_entry *entr
 void loader_read_options(struct loader *loader)
 {
     struct template *template = loader->template;
-    struct names known = compile_names(template);
+    struct names known = {0}; /* before the GPU is, and may decide what is compiled */
     const struct ini_entry *entry = loader_get(loader, "kernel", "options");
+    template_add_names(template, &known);
     for (const char *at = entry != NULL ? entry->value : ""; *at != '\0';) {
         at += strspn(at, " \t");
         size_t length = option_length(at);

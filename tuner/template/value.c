@@ -183,61 +183,6 @@ static void find_values(const struct expression *expression, const struct scope 
         values[i] = scope_find(scope, expression_name(expression, i));
 }
 
-int expression_value(const struct expression *expression, const struct scope *scope,
-                     struct value *value, struct error *error)
-{
-    const struct value *values[EXPRESSION_NAME_LIMIT];
-    find_values(expression, scope, values);
-    return expression_value_of(expression, values, value, error);
-}
-
-static int refuse(const struct expression *expression, const struct scope *scope,
-                  struct error *error, const char *format, va_list arguments)
-{
-    const struct value *values[EXPRESSION_NAME_LIMIT];
-    char reason[192];
-    find_values(expression, scope, values);
-    (void)vsnprintf(reason, sizeof reason, format, arguments);
-    return expression_refuse_of(expression, values, reason, error);
-}
-
-int expression_refuse(const struct expression *expression, const struct scope *scope,
-                      struct error *error, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int status = refuse(expression, scope, error, format, arguments);
-    va_end(arguments);
-    return status;
-}
-
-int expression_integer(const struct expression *expression, const struct scope *scope,
-                       int64_t *integer, struct error *error)
-{
-    struct value value;
-    int status = expression_value(expression, scope, &value, error);
-    if (status != 0)
-        return status;
-    if (!number_whole(&value, integer))
-        return expression_refuse(expression, scope, error,
-                                 "it is not a whole number; // divides whole numbers, "
-                                 "ceil_div(a, b) rounds up");
-    return 0;
-}
-
-int expression_real(const struct expression *expression, const struct scope *scope, double *real,
-                    struct error *error)
-{
-    struct value value;
-    int status = expression_value(expression, scope, &value, error);
-    if (status != 0)
-        return status;
-    if (!number_is(&value))
-        return expression_refuse(expression, scope, error, "it is not a number");
-    *real = number_real(&value);
-    return 0;
-}
-
 int expression_boolean(const struct expression *expression, const struct scope *scope,
                        bool *boolean, struct error *error)
 {
@@ -246,30 +191,61 @@ int expression_boolean(const struct expression *expression, const struct scope *
     return expression_boolean_of(expression, values, boolean, error);
 }
 
-/* --- several of them --- */
+struct value evaluate_value(struct evaluation *evaluation, const struct expression *expression,
+                            struct value otherwise)
+{
+    const struct value *values[EXPRESSION_NAME_LIMIT];
+    struct value value = otherwise;
+    if (evaluation->status != 0 || expression == NULL)
+        return otherwise;
+    find_values(expression, evaluation->scope, values);
+    evaluation->status = expression_value_of(expression, values, &value, evaluation->error);
+    return evaluation->status == 0 ? value : otherwise;
+}
 
-#define EVALUATE(function, type, name)                                                             \
-    type function(struct evaluation *evaluation, const struct expression *expression,              \
-                  type otherwise)                                                                  \
-    {                                                                                              \
-        type name = otherwise;                                                                     \
-        if (evaluation->status == 0 && expression != NULL)                                         \
-            evaluation->status =                                                                   \
-                expression_##name(expression, evaluation->scope, &name, evaluation->error);        \
-        return evaluation->status == 0 ? name : otherwise;                                         \
-    }
-EVALUATE(evaluate_integer, int64_t, integer)
-EVALUATE(evaluate_real, double, real)
-EVALUATE(evaluate_boolean, bool, boolean)
-EVALUATE(evaluate_value, struct value, value)
+int64_t evaluate_integer(struct evaluation *evaluation, const struct expression *expression,
+                         int64_t otherwise)
+{
+    const struct value value = evaluate_value(evaluation, expression, value_integer(otherwise));
+    int64_t integer = otherwise;
+    if (!number_whole(&value, &integer))
+        evaluation_refuse(evaluation, expression,
+                          "it is not a whole number; // divides whole numbers, ceil_div(a, b) "
+                          "rounds up");
+    return integer;
+}
+
+double evaluate_real(struct evaluation *evaluation, const struct expression *expression,
+                     double otherwise)
+{
+    const struct value value = evaluate_value(evaluation, expression, value_real(otherwise));
+    if (number_is(&value))
+        return number_real(&value);
+    evaluation_refuse(evaluation, expression, "it is not a number");
+    return otherwise;
+}
+
+bool evaluate_boolean(struct evaluation *evaluation, const struct expression *expression,
+                      bool otherwise)
+{
+    bool boolean = otherwise;
+    if (evaluation->status == 0 && expression != NULL)
+        evaluation->status =
+            expression_boolean(expression, evaluation->scope, &boolean, evaluation->error);
+    return evaluation->status == 0 ? boolean : otherwise;
+}
 
 void evaluation_refuse(struct evaluation *evaluation, const struct expression *expression,
                        const char *format, ...)
 {
+    const struct value *values[EXPRESSION_NAME_LIMIT];
+    char reason[192];
     va_list arguments;
+    if (evaluation->status != 0)
+        return;
     va_start(arguments, format);
-    if (evaluation->status == 0)
-        evaluation->status =
-            refuse(expression, evaluation->scope, evaluation->error, format, arguments);
+    (void)vsnprintf(reason, sizeof reason, format, arguments);
     va_end(arguments);
+    find_values(expression, evaluation->scope, values);
+    evaluation->status = expression_refuse_of(expression, values, reason, evaluation->error);
 }

@@ -63,27 +63,13 @@ struct scope {
 /* The value of `name` in the innermost list that has it; NULL if none does. */
 const struct value *scope_find(const struct scope *scope, const char *name);
 
-/* As expression_value_of(); a word may belong to the scope's bindings. */
-int expression_value(const struct expression *expression, const struct scope *scope,
-                     struct value *value, struct error *error);
-
-/* The same for one kind of value. A real that is whole counts as an integer; the words yes, no, true
- * and false count as conditions. */
-int expression_integer(const struct expression *expression, const struct scope *scope,
-                       int64_t *integer, struct error *error);
-int expression_real(const struct expression *expression, const struct scope *scope, double *real,
-                    struct error *error);
+/* As expression_boolean_of(). */
 int expression_boolean(const struct expression *expression, const struct scope *scope,
                        bool *boolean, struct error *error);
 
-/* Sets the error for a value that cannot be used: ERROR_CONFIG at the expression's place, with its
- * text, the reason and the values of its names, all of which must have one. */
-int expression_refuse(const struct expression *expression, const struct scope *scope,
-                      struct error *error, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
-/* Several evaluations in one scope, of which the first failure counts: after it, these functions do
- * nothing. They yield `otherwise` for a failure, and for an expression that is NULL. */
+/* Evaluations in one scope, of which the first failure counts: after it, these functions do nothing.
+ * They yield `otherwise` for a failure, and for an expression that is NULL. A word may belong to the
+ * scope's bindings; a real that is whole counts as an integer. */
 struct evaluation {
     const struct scope *scope;
     struct error *error;
@@ -99,7 +85,8 @@ bool evaluate_boolean(struct evaluation *evaluation, const struct expression *ex
 struct value evaluate_value(struct evaluation *evaluation, const struct expression *expression,
                             struct value otherwise);
 
-/* Fails as expression_refuse() does. */
+/* Fails because a value cannot be used: ERROR_CONFIG at the expression's place, with its text, the reason
+ * and the values of its names, all of which must have one. */
 void evaluation_refuse(struct evaluation *evaluation, const struct expression *expression,
                        const char *format, ...) __attribute__((format(printf, 3, 4)));
 

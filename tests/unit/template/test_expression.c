@@ -17,6 +17,30 @@ static struct expression *compile(const char *text)
     return expression;
 }
 
+static int value_of(const struct expression *expression, const struct scope *scope,
+                    struct value *value, struct error *error)
+{
+    struct evaluation evaluation = {scope, error, 0};
+    *value = evaluate_value(&evaluation, expression, value_integer(0));
+    return evaluation.status;
+}
+
+static int integer_of(const struct expression *expression, const struct scope *scope,
+                      int64_t *integer, struct error *error)
+{
+    struct evaluation evaluation = {scope, error, 0};
+    *integer = evaluate_integer(&evaluation, expression, 0);
+    return evaluation.status;
+}
+
+static int real_of(const struct expression *expression, const struct scope *scope, double *real,
+                   struct error *error)
+{
+    struct evaluation evaluation = {scope, error, 0};
+    *real = evaluate_real(&evaluation, expression, 0);
+    return evaluation.status;
+}
+
 /* Bindings that most tests use. */
 static struct bindings names(void)
 {
@@ -86,7 +110,7 @@ static void check_case(void *user, const struct test_case *test)
         return;
     }
     struct expression *expression = compile(text);
-    int status = expression_value(expression, &scope, &value, &error);
+    int status = value_of(expression, &scope, &value, &error);
     if (test->count == 3) {
         if (status != ERROR_CONFIG)
             case_fail(test, "'%s' has a value", text);
@@ -140,7 +164,7 @@ static void assert_value(const char *text, struct value expected)
     struct scope scope = {&bindings, NULL};
     struct value value;
     struct error error;
-    if (expression_value(expression, &scope, &value, &error) != 0)
+    if (value_of(expression, &scope, &value, &error) != 0)
         fail_msg("'%s' has no value: %s", text, error.message);
     assert_true(value_equal(value, expected));
     bindings_release(&bindings);
@@ -226,7 +250,7 @@ static void at_most_32_names(void **state)
     struct scope scope = {&bindings, NULL};
     struct error error;
     int64_t sum;
-    assert_int_equal(expression_integer(expression, &scope, &sum, &error), 0);
+    assert_int_equal(integer_of(expression, &scope, &sum, &error), 0);
     assert_int_equal(sum, 2 * 496);
     bindings_release(&bindings);
     expression_free(expression);
@@ -272,13 +296,13 @@ static void inner_scopes_come_first(void **state)
     struct expression *expression = compile("10 * a + b");
     struct error error;
     int64_t integer;
-    assert_int_equal(expression_integer(expression, &scope, &integer, &error), 0);
+    assert_int_equal(integer_of(expression, &scope, &integer, &error), 0);
     assert_int_equal(integer, 13);
-    assert_int_equal(expression_integer(expression, &outside, &integer, &error), 0);
+    assert_int_equal(integer_of(expression, &outside, &integer, &error), 0);
     assert_int_equal(integer, 23);
     expression_free(expression);
     expression = compile("a + c");
-    assert_int_equal(expression_integer(expression, &scope, &integer, &error), ERROR_CONFIG);
+    assert_int_equal(integer_of(expression, &scope, &integer, &error), ERROR_CONFIG);
     assert_string_equal(error.message, "'c' has no value here, in expression 'a + c'");
     assert_place(&error);
     expression_free(expression);
@@ -336,7 +360,7 @@ static void values_of_a_kind(void **state)
         double real;
         bool boolean;
         char text[32] = "-";
-        if (expression_integer(expression, &scope, &integer, &error) == 0)
+        if (integer_of(expression, &scope, &integer, &error) == 0)
             (void)snprintf(text, sizeof text, "%" PRId64, integer);
         else
             assert_reason(&error, cases[i].text,
@@ -344,10 +368,10 @@ static void values_of_a_kind(void **state)
                           "rounds up");
         assert_string_equal(text, cases[i].integer);
         if (strcmp(cases[i].real, "-") != 0) {
-            assert_int_equal(expression_real(expression, &scope, &real, &error), 0);
+            assert_int_equal(real_of(expression, &scope, &real, &error), 0);
             assert_true(real == strtod(cases[i].real, NULL));
         } else {
-            assert_int_equal(expression_real(expression, &scope, &real, &error), ERROR_CONFIG);
+            assert_int_equal(real_of(expression, &scope, &real, &error), ERROR_CONFIG);
             assert_reason(&error, cases[i].text, "it is not a number");
         }
         if (expression_boolean(expression, &scope, &boolean, &error) == 0)
@@ -365,9 +389,10 @@ static void failures_show_the_values(void **state)
     struct bindings bindings = names();
     struct scope scope = {&bindings, NULL};
     struct error error;
+    struct evaluation evaluation = {&scope, &error, 0};
     struct expression *expression = compile("n // (block_size - 256) + n");
-    assert_int_equal(expression_refuse(expression, &scope, &error, "not %s", "today"),
-                     ERROR_CONFIG);
+    evaluation_refuse(&evaluation, expression, "not %s", "today");
+    assert_int_equal(evaluation.status, ERROR_CONFIG);
     assert_string_equal(error.message, "cannot evaluate 'n // (block_size - 256) + n': not today "
                                        "(n = 1000, block_size = 256)");
     expression_free(expression);
@@ -585,7 +610,7 @@ static void sums_of_whole_numbers(void **state)
         struct value value;
         make_sum(&sum, &random, 1 + i % 4);
         struct expression *expression = compile(sum.text);
-        int status = expression_value(expression, &scope, &value, &error);
+        int status = value_of(expression, &scope, &value, &error);
         if (status != (sum.fails ? ERROR_CONFIG : 0))
             fail_msg("'%s' yields %d: %s", sum.text, status, error.message);
         if (status == 0 && !value_equal(value, value_integer((int64_t)sum.value)))

@@ -59,7 +59,9 @@ static int load_only(const char *text, const char *const *only, size_t count)
     sweep_release(&sweep);
     assert_int_equal(scratch_write("configs/s.ini", text), 0);
     error = (struct error){0};
-    return sweep_load(&sweep, "configs/s.ini", only, count, &error);
+    const struct sweep_request request = {
+        .path = "configs/s.ini", .only = only, .only_count = count};
+    return sweep_open(&sweep, &request, &error);
 }
 
 static void load_well(const char *text)
@@ -221,8 +223,6 @@ static void some_kernels_only(void **state)
     assert_string_equal(error.file, "configs/s.ini");
     assert_int_equal(load_only(text, (const char *const[]){"sweep"}, 1), ERROR_USAGE);
     assert_string_equal(error.message, "unknown kernel 'sweep'; expected one of: sum, scan, other");
-    assert_int_equal(sweep_load(&sweep, "configs/s.ini", (const char *const[]){"x"}, 1, NULL),
-                     ERROR_USAGE);
 }
 
 /* What is not asked for is not loaded, and so may be wrong. */
@@ -278,7 +278,8 @@ static void faults_of_a_template_are_its_own(void **state)
     assert_string_equal(error.file, "configs/../kernel_templates/sum.ini");
     assert_int_equal(error.line, 2);
     assert_null(sweep.kernels);
-    assert_int_equal(sweep_load(&sweep, "/nonexistent/s.ini", NULL, 0, &error), ERROR_CONFIG);
+    const struct sweep_request request = {.path = "/nonexistent/s.ini"};
+    assert_int_equal(sweep_open(&sweep, &request, &error), ERROR_CONFIG);
     assert_string_equal(error.file, "/nonexistent/s.ini");
     assert_string_equal(error.message, "cannot open the file: No such file or directory");
 }

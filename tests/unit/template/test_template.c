@@ -387,13 +387,14 @@ static void no_more_than_a_tuned_ini_holds(void **state)
 static int64_t value_for_a_thousand(const struct expression *expression)
 {
     struct bindings bindings = {0};
-    int64_t value = -1;
     bindings_set(&bindings, "n", value_integer(1000));
     bindings_set(&bindings, "block_size", value_integer(256));
     bindings_set(&bindings, "sm_count", value_integer(132));
     bindings_set(&bindings, "blocks_per_sm", value_integer(2));
     const struct scope scope = {.bindings = &bindings};
-    if (expression_integer(expression, &scope, &value, &error) != 0)
+    struct evaluation evaluation = {&scope, &error, 0};
+    int64_t value = evaluate_integer(&evaluation, expression, -1);
+    if (evaluation.status != 0)
         fail_msg("%s", error.message);
     bindings_release(&bindings);
     return value;

@@ -76,7 +76,8 @@ static struct end run_with(struct run_options options, struct observed *observed
     options.study_done = study_done;
     (void)setenv("AUTOTUNE_CACHE", "cache", 1);
     (void)setenv("AUTOTUNE_LOCK_FOLDER", "locks", 1);
-    assert_int_equal(sweep_load(&sweep, "sweep.ini", NULL, 0, &observed->error), 0);
+    const struct sweep_request request = {.path = "sweep.ini"};
+    assert_int_equal(sweep_open(&sweep, &request, &observed->error), 0);
     run_init(&run, &options);
     end.status = run_sweep(&run, &sweep, &observed->error);
     if (end.status == 0)

@@ -106,7 +106,8 @@ static inline void fixture_start(struct tuning_fixture *fixture, const char *scr
     struct tuning_job *job = &fixture->job;
     scripted_worker_script(script);
     fixture_files(rest, launch_timeout_s);
-    fixture_check(fixture, sweep_load(&fixture->sweep, "sweep.ini", NULL, 0, error));
+    const struct sweep_request request = {.path = "sweep.ini"};
+    fixture_check(fixture, sweep_open(&fixture->sweep, &request, error));
     fixture_check(fixture, compile_pool_new(&tuning->pool, &fixture->loop, &options, error));
     fixture_find_gpus(fixture);
     fixture_check(fixture,

@@ -1,6 +1,7 @@
 #include "loaded.h"
 
 #include "base/alloc.h"
+#include "template/dependencies.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,24 +12,13 @@ enum { SCALARS = 64 }; /* bits of a mask */
 
 /* --- what depends on a number of the problem --- */
 
-static bool uses(const struct expression *expression, const char *name)
-{
-    return expression != NULL && expression_uses(expression, name);
-}
-
-static bool any_uses(struct expression *const *expressions, size_t count, const char *name)
-{
-    bool found = false;
-    for (size_t i = 0; i < count && !found; i++)
-        found = uses(expressions[i], name);
-    return found;
-}
-
 static bool map_uses(const struct tensor_map_options *map, const char *name)
 {
-    return any_uses(map->dimensions, TENSOR_RANK, name) || any_uses(map->box, TENSOR_RANK, name) ||
-           any_uses(map->strides, TENSOR_RANK, name) || any_uses(map->steps, TENSOR_RANK, name) ||
-           uses(map->swizzle, name) || uses(map->interleave, name) || uses(map->l2, name);
+    return any_depends(map->dimensions, TENSOR_RANK, name) ||
+           any_depends(map->box, TENSOR_RANK, name) ||
+           any_depends(map->strides, TENSOR_RANK, name) ||
+           any_depends(map->steps, TENSOR_RANK, name) || expression_depends(map->swizzle, name) ||
+           expression_depends(map->interleave, name) || expression_depends(map->l2, name);
 }
 
 /* What of an argument over buffers depends on it; NULL: nothing. */
@@ -38,9 +28,11 @@ static const char *object_uses(const struct argument *argument, const char *name
         return NULL;
     if (argument->tensor_map != NULL && map_uses(argument->tensor_map, name))
         return "tensor map";
-    bool found = uses(argument->expression, name) || any_uses(argument->extents, 2, name);
+    bool found =
+        expression_depends(argument->expression, name) || any_depends(argument->extents, 2, name);
     for (size_t i = 0; i < argument->field_count && !found; i++)
-        found = uses(argument->fields[i].expression, name) || uses(argument->fields[i].part, name);
+        found = expression_depends(argument->fields[i].expression, name) ||
+                expression_depends(argument->fields[i].part, name);
     return found ? "choice of buffers" : NULL;
 }
 
@@ -65,7 +57,7 @@ static const char *launch_uses(const struct launch *launch, const char *name)
                 {&launch->condition, 1, "loop"},
                 {&launch->next, 1, "loop"}};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (any_uses(keys[i].expressions, keys[i].count, name))
+        if (any_depends(keys[i].expressions, keys[i].count, name))
             return keys[i].what;
     for (size_t i = 0; i < launch->argument_count; i++) {
         const char *what = object_uses(&launch->arguments[i], name);
@@ -77,21 +69,10 @@ static const char *launch_uses(const struct launch *launch, const char *name)
 
 static bool is_compiled(const struct template *template, const struct parameter *value)
 {
-    bool compiled = value->compiled || uses(template->max_registers, value->name) ||
-                    uses(template->features, value->name);
-    for (size_t i = 0; i < template->definition_count; i++)
-        compiled = compiled || strcmp(template->definitions[i].name, value->name) == 0;
-    for (size_t i = 0; i < template->option_count; i++)
-        compiled = compiled || uses(template->options[i].value, value->name);
+    bool compiled = value->compiled || is_compiled_in(template, value->name);
     for (size_t i = 0; i < template->precompiled_count; i++)
-        compiled = compiled || uses(template->precompiled[i].when, value->name);
+        compiled = compiled || expression_uses(template->precompiled[i].when, value->name);
     return compiled;
-}
-
-static bool fill_uses(const struct fill *fill, const char *name)
-{
-    return any_uses(fill->arguments, fill->argument_count, name) || uses(fill->border, name) ||
-           any_uses(fill->shape, fill->shape_count, name);
 }
 
 /* What depends on a number, besides scalar arguments, as the end of a message: "the grid of launch
@@ -102,12 +83,12 @@ static const char *obstacle_to(const struct template *template, const struct par
     if (is_compiled(template, value))
         return "the compiled code depends on it";
     for (size_t i = 0; i < template->constraint_count; i++)
-        if (uses(template->constraints[i], value->name))
+        if (expression_depends(template->constraints[i], value->name))
             return "a constraint depends on it";
     for (size_t i = 0; i < template->buffer_count; i++) {
         const struct buffer *buffer = &template->buffers[i];
-        bool fills = buffer->access == ACCESS_SCRATCH && fill_uses(&buffer->fill, value->name);
-        if (!fills && !uses(buffer->length, value->name))
+        bool fills = buffer->access == ACCESS_SCRATCH && fill_depends(&buffer->fill, value->name);
+        if (!fills && !expression_depends(buffer->length, value->name))
             continue;
         (void)snprintf(text, 160,
                        fills ? "the contents of buffer '%.50s' depend on it"
@@ -148,7 +129,7 @@ static uint64_t scalars_of(const struct scalars *scalars, const struct argument 
 {
     uint64_t mask = 0;
     for (size_t i = 0; i < scalars->count; i++)
-        if (uses(argument->expression, scalars->values[i].name))
+        if (expression_depends(argument->expression, scalars->values[i].name))
             mask |= (uint64_t)1 << i;
     return mask;
 }
