@@ -6,15 +6,7 @@
 #ifndef AUTOTUNE_TESTS_CASES_H
 #define AUTOTUNE_TESTS_CASES_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 enum { CASE_FIELDS = 5 };
 

@@ -5,9 +5,8 @@
 #include "base/node.h"
 #include "base/socket_packet.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit/test.h"
+
 #include <sys/socket.h>
 
 /* What the hub says to a coordinator whose socket this is. */

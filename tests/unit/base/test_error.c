@@ -1,15 +1,10 @@
 #include "base/error.h"
+
 #include "base/suggestion.h"
 
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit/test.h"
 
-#include <cmocka.h>
+#include <errno.h>
 
 /* What error_print() prints; a new string. */
 static char *printed(const struct error *error)
@@ -71,22 +66,6 @@ static void long_texts_are_cut(void **state)
     assert_int_equal(strlen(error.message), sizeof error.message - 1);
 }
 
-static void exit_statuses(void **state)
-{
-    (void)state;
-    static const struct {
-        int code;
-        int status;
-    } cases[] = {
-        {ERROR_OK, 0},     {ERROR_NOTHING_VALID, 1}, {ERROR_USAGE, 2},
-        {ERROR_CONFIG, 2}, {ERROR_DEVICE, 3},        {ERROR_WORKER, 4},
-        {ERROR_RECORD, 4}, {ERROR_INTERRUPTED, 130}, {-99, 4},
-        {17, 4},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(error_exit_status(cases[i].code), cases[i].status);
-}
-
 /* --- suggestions --- */
 
 static const char *const known[] = {"block_size", "num_load", "n", "grid", "access", NULL};
@@ -140,7 +119,6 @@ int main(void)
         cmocka_unit_test(place_is_printed_as_compilers_do),
         cmocka_unit_test(limit_on_open_files_is_named_with_what_to_do),
         cmocka_unit_test(long_texts_are_cut),
-        cmocka_unit_test(exit_statuses),
         cmocka_unit_test(nearest_names),
         cmocka_unit_test(unknown_names),
     };

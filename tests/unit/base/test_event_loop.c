@@ -3,17 +3,13 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 
-#include <setjmp.h>
+#include "unit/test.h"
+
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdlib.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { MS = 1000000, PIPES = 3 };
 
@@ -163,16 +159,6 @@ static void the_earliest_deadline_ends_the_sleep(void **state)
     assert_int_equal(fixture->readers[2].reads, 0);
 }
 
-static void a_step_ends_when_it_should(void **state)
-{
-    struct fixture *fixture = *state;
-    add_all(fixture);
-    int64_t until = clock_ns() + 20 * MS;
-    assert_int_equal(event_loop_step(&fixture->loop, until, NULL), 0);
-    assert_true(clock_ns() >= until);
-    assert_int_equal(fixture->readers[0].expiries, 0);
-}
-
 /* The first reader takes so long that the second's deadline passes meanwhile, but its message was
  * there in time. */
 static void what_is_late_and_readable_is_read(void **state)
@@ -213,18 +199,6 @@ static void what_comes_while_others_are_served_is_in_time(void **state)
     assert_int_equal(step(fixture), 0);
     assert_int_equal(late->reads, 1);
     assert_int_equal(late->expiries, 0);
-}
-
-static void callbacks_may_be_left_out(void **state)
-{
-    struct fixture *fixture = *state;
-    struct event_source quiet = {.descriptor = fixture->readers[0].source.descriptor,
-                                 .deadline_ns = clock_ns()};
-    event_loop_add(&fixture->loop, &quiet);
-    assert_int_equal(step(fixture), 0);
-    feed(&fixture->readers[0]);
-    assert_int_equal(step(fixture), 0);
-    event_loop_remove(&fixture->loop, &quiet);
 }
 
 static void a_callback_s_error_ends_the_step(void **state)
@@ -317,65 +291,6 @@ static void one_takes_the_place_of_another(void **state)
     assert_int_equal(step(fixture), 0);
     assert_int_equal(fixture->readers[1].reads, 1);
     assert_int_equal(fixture->readers[2].reads, 1);
-}
-
-static void two_may_wait_for_the_same(void **state)
-{
-    struct fixture *fixture = *state;
-    struct reader *second = &fixture->readers[1];
-    int own = second->source.descriptor;
-    second->source.descriptor = fixture->readers[0].source.descriptor;
-    add_all(fixture);
-    feed(&fixture->readers[0]);
-    feed(&fixture->readers[0]);
-    assert_int_equal(step(fixture), 0);
-    assert_int_equal(fixture->readers[0].reads, 1);
-    assert_int_equal(second->reads, 1);
-    event_loop_remove(&fixture->loop, &fixture->readers[0].source);
-    feed(&fixture->readers[0]);
-    assert_int_equal(step(fixture), 0);
-    assert_int_equal(fixture->readers[0].reads, 1);
-    assert_int_equal(second->reads, 2);
-    event_loop_remove(&fixture->loop, &second->source);
-    second->source.descriptor = own;
-}
-
-/* A source whose descriptor is closed before it is removed, and another that gets the same number. */
-static void a_descriptor_s_number_may_be_used_again(void **state)
-{
-    struct fixture *fixture = *state;
-    struct reader *old = &fixture->readers[0];
-    struct reader *new = &fixture->readers[1];
-    int number = old->source.descriptor;
-    event_loop_add(&fixture->loop, &old->source);
-    (void)close(number);
-    assert_int_equal(dup2(new->source.descriptor, number), number);
-    (void)close(new->source.descriptor);
-    new->source.descriptor = number;
-    event_loop_add(&fixture->loop, &new->source);
-    event_loop_remove(&fixture->loop, &old->source);
-    old->source.descriptor = -1;
-    feed(new);
-    assert_int_equal(step(fixture), 0);
-    assert_int_equal(old->reads, 0);
-    assert_int_equal(new->reads, 1);
-}
-
-/* What nobody waits for any more does not end the sleep, and is read when somebody waits again. */
-static void what_was_removed_does_not_wake(void **state)
-{
-    struct fixture *fixture = *state;
-    struct reader *reader = &fixture->readers[0];
-    event_loop_add(&fixture->loop, &reader->source);
-    event_loop_remove(&fixture->loop, &reader->source);
-    feed(reader);
-    assert_int_equal(step(fixture), 0);
-    int64_t until = clock_ns() + 20 * MS;
-    assert_int_equal(event_loop_step(&fixture->loop, until, NULL), 0);
-    assert_true(clock_ns() >= until);
-    event_loop_add(&fixture->loop, &reader->source);
-    assert_int_equal(step(fixture), 0);
-    assert_int_equal(reader->reads, 1);
 }
 
 static int add_once(struct event_source *source, struct error *error)
@@ -533,19 +448,14 @@ int main(void)
         LOOP_TEST(only_what_can_be_read_is_read),
         LOOP_TEST(a_closed_end_can_be_read),
         LOOP_TEST(the_earliest_deadline_ends_the_sleep),
-        LOOP_TEST(a_step_ends_when_it_should),
         LOOP_TEST(what_is_late_and_readable_is_read),
         LOOP_TEST(what_comes_while_others_are_served_is_in_time),
-        LOOP_TEST(callbacks_may_be_left_out),
         LOOP_TEST(a_callback_s_error_ends_the_step),
         LOOP_TEST(a_source_removes_itself),
         LOOP_TEST(a_source_removes_one_that_is_due),
         LOOP_TEST(a_source_removes_one_that_was_served),
         LOOP_TEST(what_is_added_is_waited_for_from_the_next_step_on),
         LOOP_TEST(one_takes_the_place_of_another),
-        LOOP_TEST(two_may_wait_for_the_same),
-        LOOP_TEST(a_descriptor_s_number_may_be_used_again),
-        LOOP_TEST(what_was_removed_does_not_wake),
         LOOP_TEST(what_prepare_adds_is_prepared_and_waited_for),
         LOOP_TEST(removing_a_stranger_changes_nothing),
         LOOP_TEST(waiting_serves_the_others),

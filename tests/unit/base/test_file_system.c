@@ -2,15 +2,9 @@
 #include "base/file_system.h"
 
 #include "unit/scratch.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void network_file_systems_are_known_by_their_numbers(void **state)
 {

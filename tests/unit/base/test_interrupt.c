@@ -1,16 +1,12 @@
 /* The first signal is noted wherever the process is; the second one ends it. */
 #include "base/interrupt.h"
 
+#include "unit/test.h"
+
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 

@@ -4,16 +4,10 @@
 #include "base/clock.h"
 #include "base/worker.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "unit/played_node.h"
+#include "unit/test.h"
+
+#include <unistd.h>
 
 static void test_without_autotune_mpi(void **state)
 {

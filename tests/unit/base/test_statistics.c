@@ -1,14 +1,8 @@
 #include "base/statistics.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "unit/test.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 

@@ -2,20 +2,15 @@
 #include "base/task.h"
 
 #include "base/clock.h"
+#include "base/interrupt.h"
+
+#include "unit/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "base/interrupt.h"
 
 /* What the tasks of a test share. */
 struct shared {

@@ -1,13 +1,8 @@
 #include "base/alloc.h"
+
 #include "base/text_table.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 static void assert_printed(const struct text_table *table, size_t width, const char *expected)
 {

@@ -2,14 +2,7 @@
  * library/test_libtuned_files.c have what is refused, and where. */
 #include "base/tuned_reader.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 #define LOOK_UP                                                                                    \
     "kernel = sum\ntemplate = sum\ntemplate_hash = 0123\ngpu = Alpha\ncompute_capability = 80\n"

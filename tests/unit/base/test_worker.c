@@ -3,17 +3,11 @@
 #include "base/alloc.h"
 #include "base/json_text.h"
 
-#include <setjmp.h>
+#include "unit/test.h"
+
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static void allocate_ourselves(void)
 {

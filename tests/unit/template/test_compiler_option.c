@@ -1,11 +1,6 @@
 #include "template/compiler_option.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 /* Each of these made NVRTC 13.0 or its ptxas create a file, or has it read options from one. */
 static void test_options_that_write_files(void **state)

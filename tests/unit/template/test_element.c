@@ -1,15 +1,10 @@
 #include "template/element.h"
 
+#include "unit/test.h"
+
 #include <float.h>
 #include <limits.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static void types(void **state)
 {

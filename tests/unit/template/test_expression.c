@@ -2,11 +2,11 @@
 
 #include "base/alloc.h"
 
-#include <inttypes.h>
-#include <pthread.h>
-
 #include "unit/cases.h"
 #include "unit/comma_locale.h"
+
+#include <inttypes.h>
+#include <pthread.h>
 
 static struct expression *compile(const char *text)
 {

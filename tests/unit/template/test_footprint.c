@@ -2,17 +2,9 @@
 
 #include "base/alloc.h"
 #include "template/template_load.h"
+
 #include "unit/scratch.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 enum { GUARDS = 2 * 4096, ARENA = 16 * 1024 * 1024 };
 

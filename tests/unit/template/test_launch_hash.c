@@ -2,16 +2,9 @@
 
 #include "base/alloc.h"
 #include "template/template_load.h"
+
 #include "unit/scratch.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 static int find_info(void *user, const char *entry, struct kernel_info *info, struct error *error)
 {

@@ -3,16 +3,9 @@
 
 #include "base/alloc.h"
 #include "template/template_load.h"
+
 #include "unit/scratch.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 /* Checks a template with `parameters` of a source and its header. */
 static int check(const char *parameters, const char *source, const char *header,

@@ -1,4 +1,5 @@
 #include "base/alloc.h"
+
 #include "base/read_file.h"
 #include "template/source.h"
 #include "template/source_lexer.h"

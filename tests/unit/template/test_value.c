@@ -1,15 +1,7 @@
 #include "template/value.h"
 
 #include "unit/comma_locale.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 static void assert_parses(const char *text, struct value expected)
 {

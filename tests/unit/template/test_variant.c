@@ -4,18 +4,10 @@
 #include "template/compiler_option.h"
 #include "template/template_load.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
 #include "unit/scratch.h"
+#include "unit/test.h"
+
+#include <unistd.h>
 
 struct scene {
     char *folder;
