@@ -364,8 +364,8 @@ static int take_trial(const struct screener *screener, struct trial_times *times
     if (moves)
         result.runs = 0; /* new samples replace those it has */
     int status = device_client_trial_take(screener->gpu->client, &result, times, answer, error);
-    if (status == 0 && is_disturbed(screener))
-        answer->again = true;
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED && is_disturbed(screener))
+        answer->again = true; /* its speed alone was disturbed: a failure stays one */
     bool sampled = status == 0 && !answer->again && answer->outcome == OUTCOME_MEASURED;
     if (moves && !sampled) {
         result.runs = runs;
@@ -408,6 +408,23 @@ static int begin_comparison(struct screener *screener, size_t slot, bool *begun,
     return 0;
 }
 
+/* A variant that was right on another GPU has failed on this one. It cannot win, unless it merely does
+ * not fit here. */
+static int end_failed_comparison(const struct screener *screener, const struct trial *trial,
+                                 const struct device_client_answer *answer, struct error *error)
+{
+    const struct screening *screening = screener->screening;
+    struct tuning_job *job = screening->job;
+    const struct result failed = {.outcome = answer->outcome};
+    size_t index = twins_run(screening->twins, trial->index);
+    comparison_take(&screening->tuning->team->comparison, trial->slot, screener->place, -1);
+    if (!result_is_refuted(&failed) || answer->passing ||
+        job->study.results[index].outcome != OUTCOME_MEASURED)
+        return 0;
+    tuning_job_take_answer(job, index, answer);
+    return store(screening, index, error);
+}
+
 /* How the variant's time on this GPU compares, if it was measured in the same way. */
 static int end_comparison(struct screener *screener, struct error *error)
 {
@@ -422,10 +439,10 @@ static int end_comparison(struct screener *screener, struct error *error)
     } else if (status == 0) {
         const struct trial trial = forget_trial(screener);
         bool alike = result.runs == screening->job->study.results[trial.index].runs;
-        if (answer.again || is_disturbed(screener))
+        if (answer.outcome != OUTCOME_MEASURED)
+            status = end_failed_comparison(screener, &trial, &answer, error);
+        else if (answer.again || is_disturbed(screener))
             comparison_again(&team->comparison, trial.slot, screener->place);
-        else if (answer.outcome != OUTCOME_MEASURED)
-            comparison_take(&team->comparison, trial.slot, screener->place, -1);
         else if (alike && result.sample_count > 0)
             comparison_take(&team->comparison, trial.slot, screener->place,
                             statistics_median(result.samples_ns, result.sample_count));

@@ -87,6 +87,8 @@ bool comparison_has(const struct comparison *comparison, size_t gpu)
 void comparison_take(struct comparison *comparison, size_t slot, size_t gpu, double ns)
 {
     comparison->variants[slot].ns[gpu] = ns;
+    if (ns < 0 && comparison->variants[slot].index == comparison->best)
+        comparison->best_ns = 0; /* the next one measured takes its place */
 }
 
 void comparison_again(struct comparison *comparison, size_t slot, size_t gpu)

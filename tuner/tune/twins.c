@@ -65,6 +65,12 @@ bool twins_is_over(struct twins *twins, size_t index)
            twins->job->known[find_or_add(twins, index)->index];
 }
 
+size_t twins_run(struct twins *twins, size_t index)
+{
+    bool has_hash = twins->job->study.results[index].run_hash[0] != '\0';
+    return has_hash ? find_or_add(twins, index)->index : index;
+}
+
 /* Everything but the parameters. */
 static void swap_results(struct result *a, struct result *b)
 {

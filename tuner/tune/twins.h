@@ -36,6 +36,9 @@ bool twins_wait(struct twins *twins, size_t index);
 /* Whether a variant waits for a result that is there. */
 bool twins_is_over(struct twins *twins, size_t index);
 
+/* The one of its twins that is run, by now: itself, if it has none. */
+size_t twins_run(struct twins *twins, size_t index);
+
 /* Ends a variant whose wait is over, or if it comes before its twin, gives it the twin's result and
  * ends the twin. Returns the index of the duplicate. */
 size_t twins_conclude(struct twins *twins, size_t index);

@@ -205,6 +205,48 @@ static void what_a_throttled_gpu_measures_is_measured_by_another(void **state)
     fixture_end(&fixture);
 }
 
+/* GPU 0 measures all, and GPU 1 compares the first three: one is right on GPU 0 alone. */
+static void what_fails_where_gpus_are_compared_does_not_win(void **state)
+{
+    static const struct failure {
+        const char *outcome;
+        bool counts;
+    } failures[] = {
+        {"wrong_result", true}, {"fault", true}, {"timeout", true}, {"launch_error", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+        struct tuning_fixture fixture;
+        char *script = alloc_format("open@1 1 after 3 trial@0\ntrial@1:us=20 * fail %s\n",
+                                    failures[i].outcome);
+        start(&fixture, 2, script, "us = 20, 21, 22");
+        screen(&fixture);
+        assert_int_equal(fixture.job.study.gpus[1].failed, 1);
+        if (failures[i].counts)
+            fixture_assert_outcome(&fixture, 20, outcome_from_name(failures[i].outcome),
+                                   "scripted");
+        fixture_check(&fixture, finals_hold(&fixture.tuning, &fixture.job, &fixture.error));
+        fixture_assert_winner(&fixture, failures[i].counts ? 21 : 20);
+        fixture_end(&fixture);
+        free(script);
+    }
+}
+
+/* Only the speed of what it runs is in doubt. When it gets to know that, it has the next ones. */
+static void what_fails_on_a_disturbed_gpu_has_failed(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    start(&fixture, 2,
+          "open * after 9 compile\n"
+          "trial@0 1 after 1 trial@1\n"
+          "trial@1 1 merge {\"other_processes\":1,\"sm_clock_mhz\":1000}\n"
+          "trial@1 * fail wrong_result\n",
+          "us = 20..27");
+    screen(&fixture);
+    assert_true(study_count(&fixture.job.study, OUTCOME_WRONG_RESULT) > 0);
+    fixture_end(&fixture);
+}
+
 static void if_all_are_disturbed_one_goes_on(void **state)
 {
     (void)state;
@@ -308,6 +350,8 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_gpu_that_pauses_comes_back_when_the_others_fail),
         SCRATCH_TEST(no_gpu_is_blamed_for_what_a_compile_worker_does),
         SCRATCH_TEST(what_a_throttled_gpu_measures_is_measured_by_another),
+        SCRATCH_TEST(what_fails_where_gpus_are_compared_does_not_win),
+        SCRATCH_TEST(what_fails_on_a_disturbed_gpu_has_failed),
         SCRATCH_TEST(if_all_are_disturbed_one_goes_on),
         SCRATCH_TEST(so_many_gpus_have_to_be_listed),
         SCRATCH_TEST(a_run_never_waits_for_its_own_lock),
