@@ -534,6 +534,39 @@ C
     done
 }
 
+@test "the exported function of a cover takes words and conditions as a look-up does" {
+    local conditions=('mode ~= (n % 4 ~= 0)' 'mode == (n % 4 == 0)' 'mode == true' 'mode == (n % 4 == 0 ? "yes" : "no")'
+        '(n % 4 == 0 and "yes" or "no") == mode' '(n % 4 == 0 ? mode : num_load > 1)' '(n % 4 == 0 ? mode : "no")'
+        '(n % 4 == 0 and "one" or "two") == (num_load == 1 and "one" or "two")' '(n % 4 == 0 ? "b" : "c") < (num_load == 1 ? "c" : "a")'
+        'n % 4 == 0 and (n > 4000 and "slow" or mode) == "yes"' '(n % 4 == 0 and num_load or mode) == 1' 'mode == "good"'
+        '(n % 4 == 0 and 1 or mode) + 1 == 2' 'not (mode == (n > 4000))' '((n / (n % 4) > 1) == 5) == false' '(n > 50000) ~= 1 and mode'
+        'not (mode and n % 4 == 0)' 'n ~= mode and n ~= (n > 4000)' 'num_load == 1 or blocks_per_sm > 1' 'min(n) > 4000 or mode'
+        'min(mode) == mode' '-shift < n % 4 and -(-shift) ~= n % 4' 'mode < "yes" or n < 4000' 'mode + 1 == 2 or true')
+    cover one.ini 2026-11-22T03:00:00Z
+    for i in "${!conditions[@]}"; do
+        sed -e "s/^\[scale 0000c0e4\]/[k$i 0000c0e4]/; s/^kernel = scale/kernel = k$i/; s/^problem.factor = .*/&\nproblem.shift = -1/" \
+            -e "s/^configuration.1.mode = good/configuration.1.mode = yes/; s/^configuration.2.mode = good/configuration.2.mode = no/" \
+            -e "/^constraint/d; s|^allowed.1 = mode == \"good\" and.*|allowed.1 = ${conditions[i]}|" one.ini >>tuned.ini
+    done
+    autotune export --header --tuned tuned.ini --output all.h
+    exits 0
+    { echo '#include "all.h"' && echo '#include <stdio.h>' && echo 'int main(void)' && echo '{'
+        for i in "${!conditions[@]}"; do
+            for n in 2001 2004 9001 9004; do
+                echo "    printf(\"$i $n %d\\n\", k${i}_cover_1($n, 0));"
+            done
+        done && echo '}'; } >use.c
+    for language in c c++; do
+        cc -x $language -Wall -Wextra -Werror use.c -o use -lm
+        ./use >chosen.$language
+    done
+    cmp chosen.c chosen.c++
+    while read -r i n chosen; do
+        autotune explain -k "k$i" -t tuned.ini -g Alpha --n "$n" --limit cover
+        equal "${conditions[i]}, n=$n: $chosen" "${conditions[i]}, n=$n: $(sed -n 's/.*configuration \([12]\).*/\1/p' out | head -1 | grep . || echo 0)"
+    done <chosen.c
+}
+
 @test "a section whose name is given twice is skipped by look-ups and by export, and no cover is left out in silence" {
     cover tuned.ini 2026-11-22T03:00:00Z
     cp tuned.ini twice.ini

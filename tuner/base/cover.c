@@ -581,10 +581,9 @@ struct value cover_value(const struct tuned_value *value)
                                         : value_word(value->text);
 }
 
-/* `configuration` is NULL for a condition that names nothing of one. False if it has no value. */
-static bool find_meaning(const struct cover *cover, const struct cover_name *name,
-                         const struct cover_configuration *configuration,
-                         const struct value *problem, struct value *value)
+bool cover_meaning(const struct cover *cover, const struct cover_name *name,
+                   const struct cover_configuration *configuration, const struct value *problem,
+                   struct value *value)
 {
     switch (name->kind) {
     case COVER_RANGE:
@@ -618,7 +617,7 @@ static bool holds(const struct cover *cover, const struct cover_condition *condi
     if (condition->text == NULL)
         return true;
     for (size_t i = 0; i < expression_name_count(condition->expression); i++)
-        pointers[i] = find_meaning(cover, &condition->names[i], configuration, problem, &values[i])
+        pointers[i] = cover_meaning(cover, &condition->names[i], configuration, problem, &values[i])
                           ? &values[i]
                           : NULL;
     return expression_boolean_of(condition->expression, pointers, &result, NULL) == 0 && result;

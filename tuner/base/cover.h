@@ -125,4 +125,10 @@ const struct tuned_size *cover_choose(const struct cover *cover,
 /* A value of the problem or a parameter. */
 struct value cover_value(const struct tuned_value *value);
 
+/* The value of a condition's name. `configuration` is NULL for a condition that names nothing of one. False
+ * if it has no value: the configuration's registers, not known. The condition does not hold then. */
+bool cover_meaning(const struct cover *cover, const struct cover_name *name,
+                   const struct cover_configuration *configuration, const struct value *problem,
+                   struct value *value);
+
 #endif

@@ -3,8 +3,8 @@
  * values, expression_steps.c evaluates them and has the functions. Evaluating allocates nothing and
  * changes nothing but the result, takes each step at most once, and is the same in every locale.
  *
- * To add a function: write call_NAME(), add it to the table in the .c, and to
- * kernel_templates/README.md.
+ * To add a function: write call_NAME(), add it to the table in the .c, to that of
+ * command/export_cover.c, and to kernel_templates/README.md.
  */
 #ifndef AUTOTUNE_EXPRESSION_STEPS_H
 #define AUTOTUNE_EXPRESSION_STEPS_H

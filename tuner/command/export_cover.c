@@ -6,6 +6,7 @@
 #include "command/export.h"
 #include "template/value.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,11 +72,14 @@ static const char helpers[] =
 
 /* --- expressions as C --- */
 
-/* An operand: what C computes it with, or a word. */
+/*
+ * A value in C. Its kind is known when the header is written, but for a CHOICE, of two words or of two
+ * kinds: an operation on it is a choice of the operation on either. C sees neither words nor choices of them.
+ */
 struct operand {
-    enum { NUMBER, CONDITION, WORD, CHOICE } kind; /* CHOICE: `condition and text`, before `or` */
-    char *text;
-    char *condition; /* of CHOICE */
+    enum { NUMBER, CONDITION, WORD, CHOICE } kind;
+    const char *text; /* in C, a condition as 1 or 0; a word itself; the condition of a choice */
+    const struct operand *chosen, *other; /* of CHOICE */
 };
 
 struct translation {
@@ -83,28 +87,45 @@ struct translation {
     const struct cover_condition *condition;
     const struct cover_configuration *configuration; /* NULL: what the condition names is of none */
     const struct steps *steps;
-    struct operand stack[STEPS_STACK_LIMIT + 1];
+    const struct operand *stack[STEPS_STACK_LIMIT + 1];
     size_t depth;
+    void **kept; /* texts and operands, until the translation ends */
+    size_t kept_count;
 };
 
-/* Puts `text`, which the stack then owns. */
-static void push(struct translation *to, int kind, char *text)
+static void *keep(struct translation *to, void *memory)
 {
-    struct operand *operand = &to->stack[to->depth++];
-    operand->kind = kind;
-    operand->text = text;
-    operand->condition = NULL;
+    return *ARRAY_APPEND(to->kept, to->kept_count) = memory;
 }
 
-static struct operand pop(struct translation *to)
+/* `text`, which is freed when the translation ends. */
+static const struct operand *operand_new(struct translation *to, int kind, char *text)
+{
+    struct operand *operand = keep(to, alloc_zeroed(1, sizeof *operand));
+    operand->kind = kind;
+    operand->text = keep(to, text);
+    return operand;
+}
+
+static void push(struct translation *to, const struct operand *operand)
+{
+    to->stack[to->depth++] = operand;
+}
+
+static const struct operand *pop(struct translation *to)
 {
     return to->stack[--to->depth];
 }
 
-/* Puts "failed": what the expression asks for cannot be computed. */
-static void push_failed(struct translation *to)
+static const struct operand *constant(struct translation *to, bool truth)
 {
-    push(to, CONDITION, alloc_string("(failed = 1, 0)"));
+    return operand_new(to, CONDITION, alloc_string(truth ? "1" : "0"));
+}
+
+/* What look-ups cannot compute either, such as "good" + 1. */
+static const struct operand *failure(struct translation *to)
+{
+    return operand_new(to, CONDITION, alloc_string("(failed = 1, 0)"));
 }
 
 static char *number_text(double number)
@@ -114,89 +135,54 @@ static char *number_text(double number)
                                       : value_exact_text(value_real(number), buffer));
 }
 
-static void push_value(struct translation *to, const struct value *value)
+static const struct operand *value_operand(struct translation *to, const struct value *value)
 {
     if (value->kind == VALUE_WORD)
-        push(to, WORD, alloc_string(value->as.word));
-    else if (value->kind == VALUE_BOOLEAN)
-        push(to, CONDITION, alloc_string(value->as.boolean ? "1" : "0"));
-    else
-        push(to, NUMBER, number_text(number_real(value)));
+        return operand_new(to, WORD, alloc_string(value->as.word));
+    if (value->kind == VALUE_BOOLEAN)
+        return constant(to, value->as.boolean);
+    return operand_new(to, NUMBER, number_text(number_real(value)));
 }
 
-static void push_name(struct translation *to, const struct cover_name *name)
+static const struct operand *name_operand(struct translation *to, const struct cover_name *name)
 {
     struct value value;
-    int compiled;
-    switch (name->kind) {
-    case COVER_RANGE:
-        push(to, NUMBER, alloc_format("problem_%s", to->cover->ranges[name->index].name));
-        return;
-    case COVER_SM_COUNT:
-        push(to, NUMBER, alloc_string("sm_count"));
-        return;
-    case COVER_FIXED:
-    case COVER_PARAMETER:
-        value =
-            cover_value(name->kind == COVER_FIXED ? &to->cover->fixed[name->index]
-                                                  : &to->configuration->parameters[name->index]);
-        push_value(to, &value);
-        return;
-    case COVER_REGISTERS:
-    case COVER_BLOCKS_PER_SM:
-        compiled = name->kind == COVER_REGISTERS ? to->configuration->registers
-                                                 : to->configuration->blocks_per_sm;
-        if (compiled > 0)
-            push(to, NUMBER, alloc_format("%d.0", compiled));
-        else
-            push_failed(to);
-        return;
-    }
+    if (name->kind == COVER_RANGE)
+        return operand_new(to, NUMBER,
+                           alloc_format("problem_%s", to->cover->ranges[name->index].name));
+    if (name->kind == COVER_SM_COUNT)
+        return operand_new(to, NUMBER, alloc_string("sm_count"));
+    (void)cover_meaning(to->cover, name, to->configuration, NULL, &value);
+    return value_operand(to, &value);
 }
 
-/* The topmost operand as a condition; a new string. */
-static char *pop_condition(struct translation *to)
+/* `condition` is a text that is kept. */
+static const struct operand *choose(struct translation *to, const char *condition,
+                                    const struct operand *chosen, const struct operand *other)
 {
-    struct operand operand = pop(to);
-    bool truth;
-    if (operand.kind == CONDITION)
-        return operand.text;
-    if (operand.kind == WORD && steps_truth(operand.text, &truth)) {
-        free(operand.text);
-        return alloc_string(truth ? "1" : "0");
-    }
-    if (operand.kind == CHOICE) { /* both are conditions, or it fails */
-        char *both = alloc_format("(%s && %s)", operand.condition, operand.text);
-        free(operand.condition);
-        free(operand.text);
-        return both;
-    }
-    free(operand.text);
-    return alloc_string("(failed = 1, 0)");
+    bool conditions = chosen->kind == CONDITION && other->kind == CONDITION;
+    if (strcmp(condition, "1") == 0)
+        return chosen;
+    if (strcmp(condition, "0") == 0)
+        return other;
+    if (conditions && strcmp(other->text, "0") == 0)
+        return operand_new(to, CONDITION, alloc_format("(%s && %s)", condition, chosen->text));
+    if (conditions && strcmp(chosen->text, "1") == 0)
+        return operand_new(to, CONDITION, alloc_format("(%s || %s)", condition, other->text));
+    if (conditions || (chosen->kind == NUMBER && other->kind == NUMBER))
+        return operand_new(to, chosen->kind,
+                           alloc_format("(%s ? %s : %s)", condition, chosen->text, other->text));
+    struct operand *choice = keep(to, alloc_zeroed(1, sizeof *choice));
+    *choice = (struct operand){CHOICE, condition, chosen, other};
+    return choice;
 }
 
-static void push_comparison(struct translation *to, enum operation operation,
-                            const struct operand *left, const struct operand *right)
-{
-    static const char *const signs[] = {
-        [DO_EQUAL] = "==",      [DO_DIFFERENT] = "!=", [DO_LESS] = "<",
-        [DO_LESS_EQUAL] = "<=", [DO_GREATER] = ">",    [DO_GREATER_EQUAL] = ">="};
-    if (left->kind == WORD && right->kind == WORD) {
-        int order = strcmp(left->text, right->text);
-        push(to, CONDITION, alloc_format("(%d %s 0)", order, signs[operation]));
-    } else if (left->kind == right->kind && (left->kind == NUMBER || operation < DO_LESS)) {
-        push(to, CONDITION, alloc_format("(%s %s %s)", left->text, signs[operation], right->text));
-    } else if (operation < DO_LESS) {
-        push(to, CONDITION, alloc_string(operation == DO_EQUAL ? "0" : "1"));
-    } else {
-        push_failed(to);
-    }
-}
-
-/* Operations and functions on numbers in C: what stands before, between and behind their operands. */
-static const struct notation {
+/* What stands before, between and behind operands that are numbers. */
+struct notation {
     const char *before, *between, *behind;
-} notations[] = {
+};
+
+static const struct notation operations[] = {
     [DO_ADD] = {"(", " + ", ")"},
     [DO_SUBTRACT] = {"(", " - ", ")"},
     [DO_MULTIPLY] = {"autotune_product(", ", ", ")"},
@@ -204,6 +190,13 @@ static const struct notation {
     [DO_FLOOR_DIVIDE] = {"floor(autotune_quotient(", ", ", ", &failed))"},
     [DO_MODULO] = {"autotune_modulo(", ", ", ", &failed)"},
     [DO_POWER] = {"pow(", ", ", ")"},
+    [DO_EQUAL] = {"(", " == ", ")"},
+    [DO_DIFFERENT] = {"(", " != ", ")"},
+    [DO_LESS] = {"(", " < ", ")"},
+    [DO_LESS_EQUAL] = {"(", " <= ", ")"},
+    [DO_GREATER] = {"(", " > ", ")"},
+    [DO_GREATER_EQUAL] = {"(", " >= ", ")"},
+    [DO_NEGATE] = {"(- ", "", ")"}, /* a blank, as the number may be negative */
 };
 
 static const struct {
@@ -221,68 +214,110 @@ static const struct {
     {"log2_ceil", {"autotune_log2_ceil(", "", ", &failed)"}},
 };
 
-/* Puts the result of the topmost `count` operands, those of more than two from left to right. */
-static void push_result(struct translation *to, const struct notation *notation, size_t count)
+/* Whether `operand` is a condition or a word that counts as one; its truth in C. */
+static bool is_condition(const struct operand *operand, const char **truth)
 {
-    const struct operand *operands = &to->stack[to->depth - count];
-    bool numbers = operands[0].kind == NUMBER;
-    char *text = count > 1
-                     ? alloc_string(operands[0].text)
-                     : alloc_format("%s%s%s", notation->before, operands[0].text, notation->behind);
-    for (size_t i = 1; i < count; i++) {
-        char *longer = alloc_format("%s%s%s%s%s", notation->before, text, notation->between,
-                                    operands[i].text, notation->behind);
-        numbers = numbers && operands[i].kind == NUMBER;
-        free(text);
-        text = longer;
-    }
-    for (size_t i = 0; i < count; i++)
-        free(pop(to).text);
-    if (numbers) {
-        push(to, NUMBER, text);
-        return;
-    }
-    free(text);
-    push_failed(to);
+    bool is_true = false;
+    bool is_word = operand->kind == WORD && steps_truth(operand->text, &is_true);
+    *truth = is_word ? (is_true ? "1" : "0") : operand->text;
+    return is_word || operand->kind == CONDITION;
+}
+
+/* What C computes of an operand that an operation does not need: it may fail. */
+static const char *computed(const struct operand *operand)
+{
+    return operand->kind == WORD ? "0" : operand->text;
+}
+
+/* Of operands of other kinds than two numbers, as order_values() in base/expression_steps.c. */
+static const struct operand *compare(struct translation *to, enum operation operation,
+                                     const struct operand *left, const struct operand *right)
+{
+    const char *sign = operations[operation].between;
+    const char *left_truth;
+    const char *right_truth;
+    if (left->kind == WORD && right->kind == WORD)
+        return operand_new(to, CONDITION,
+                           alloc_format("(%d%s0)", strcmp(left->text, right->text), sign));
+    if (operation >= DO_LESS)
+        return failure(to);
+    if (is_condition(left, &left_truth) && is_condition(right, &right_truth))
+        return operand_new(to, CONDITION, alloc_format("(%s%s%s)", left_truth, sign, right_truth));
+    return operand_new(to, CONDITION,
+                       alloc_format("((void)%s, (void)%s, %d)", computed(left), computed(right),
+                                    operation == DO_DIFFERENT));
+}
+
+/* NOLINTBEGIN(misc-no-recursion): as deep as the parser of expressions allows */
+
+/* The result of an operation, or of a function for DO_CALL. `right` is NULL if it has one operand. */
+static const struct operand *apply(struct translation *to, enum operation operation,
+                                   const struct notation *notation, const struct operand *left,
+                                   const struct operand *right)
+{
+    bool compares = operation >= DO_EQUAL && operation <= DO_GREATER_EQUAL;
+    if (left->kind == CHOICE)
+        return choose(to, left->text, apply(to, operation, notation, left->chosen, right),
+                      apply(to, operation, notation, left->other, right));
+    if (right != NULL && right->kind == CHOICE)
+        return choose(to, right->text, apply(to, operation, notation, left, right->chosen),
+                      apply(to, operation, notation, left, right->other));
+    if (left->kind == NUMBER && (right == NULL || right->kind == NUMBER))
+        return operand_new(to, compares ? CONDITION : NUMBER,
+                           alloc_format("%s%s%s%s%s", notation->before, left->text,
+                                        right != NULL ? notation->between : "",
+                                        right != NULL ? right->text : "", notation->behind));
+    return compares ? compare(to, operation, left, right) : failure(to);
+}
+
+/* An operand that must be a condition, in C. */
+static const char *truth_of(struct translation *to, const struct operand *operand)
+{
+    const char *truth;
+    if (operand->kind == CHOICE)
+        return keep(to, alloc_format("(%s ? %s : %s)", operand->text, truth_of(to, operand->chosen),
+                                     truth_of(to, operand->other)));
+    return is_condition(operand, &truth) ? truth : failure(to)->text;
+}
+
+/* `left or right`, where `left` is `condition and value`: only a false one takes `right`. */
+static const struct operand *choose_or(struct translation *to, const struct operand *left,
+                                       const struct operand *right)
+{
+    const char *truth;
+    if (left->kind == CHOICE)
+        return choose(to, left->text, choose_or(to, left->chosen, right),
+                      choose_or(to, left->other, right));
+    return is_condition(left, &truth) ? choose(to, truth, constant(to, true), right) : left;
 }
 
 static void push_call(struct translation *to, const struct step *step)
 {
+    static const struct notation itself = {"", "", ""};
+    const struct operand *const *arguments = &to->stack[to->depth - step->count];
+    const struct operand *result = arguments[0];
+    const struct notation *notation = NULL;
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (strcmp(functions[i].name, step->as.function->name) == 0) {
-            push_result(to, &functions[i].notation, step->count);
-            return;
-        }
-    push_failed(to); /* a function that this file does not know */
+        if (strcmp(functions[i].name, step->as.function->name) == 0)
+            notation = &functions[i].notation;
+    assert(notation != NULL); /* every function of base/expression_steps.c is here */
+    if (step->count == 1)     /* min(x) is x, which must be a number */
+        result =
+            apply(to, DO_CALL, notation->between[0] == '\0' ? notation : &itself, result, NULL);
+    for (size_t i = 1; i < step->count; i++)
+        result = apply(to, DO_CALL, notation, result, arguments[i]);
+    to->depth -= step->count;
+    push(to, result);
 }
 
-static void push_binary(struct translation *to, enum operation operation)
-{
-    if (operation < DO_EQUAL) {
-        push_result(to, &notations[operation], 2);
-        return;
-    }
-    struct operand right = pop(to);
-    struct operand left = pop(to);
-    push_comparison(to, operation, &left, &right);
-    free(left.text);
-    free(right.text);
-}
-
-static void push_choice(struct translation *to, char *condition, struct operand chosen,
-                        struct operand other)
-{
-    if (chosen.kind == other.kind && chosen.kind != WORD)
-        push(to, chosen.kind, alloc_format("(%s ? %s : %s)", condition, chosen.text, other.text));
-    else
-        push_failed(to);
-    free(condition);
-    free(chosen.text);
-    free(other.text);
-}
-
-/* NOLINTBEGIN(misc-no-recursion): as deep as the parser of expressions allows */
 static void translate(struct translation *to, size_t from, size_t end);
+
+/* The result of the steps from `from` up to before `end`. */
+static const struct operand *translated(struct translation *to, size_t from, size_t end)
+{
+    translate(to, from, end);
+    return pop(to);
+}
 
 /* Puts what a step that may jump computes from the topmost operand and from the steps that it may leave
  * out. Returns the first step behind these. */
@@ -290,41 +325,23 @@ static size_t translate_branch(struct translation *to, size_t at)
 {
     const struct step *step = &to->steps->items[at];
     size_t end = step->index;
-    if (step->operation == DO_BRANCH) {
-        char *condition = pop_condition(to);
-        translate(to, at + 1, end - 1);
-        struct operand chosen = pop(to);
-        size_t last = to->steps->items[end - 1].index; /* of the jump over the other alternative */
-        translate(to, end, last);
-        push_choice(to, condition, chosen, pop(to));
-        return last;
-    }
-    if (step->operation == DO_CHOSEN && to->stack[to->depth - 1].kind == CHOICE) {
-        struct operand choice = pop(to);
-        translate(to, at + 1, end);
-        push_choice(to, choice.condition, (struct operand){NUMBER, choice.text, NULL}, pop(to));
+    const struct operand *left = pop(to);
+    if (step->operation == DO_CHOSEN) {
+        push(to, choose_or(to, left, translated(to, at + 1, end)));
         return end;
     }
-    char *left = pop_condition(to);
-    translate(to, at + 1, end);
-    struct operand right = to->stack[to->depth - 1];
-    if (step->operation == DO_AND && right.kind == NUMBER) {
-        to->stack[to->depth - 1] = (struct operand){CHOICE, right.text, left};
-        return end;
+    const char *condition = truth_of(to, left);
+    if (step->operation == DO_AND) {
+        push(to, choose(to, condition, translated(to, at + 1, end), constant(to, false)));
+    } else if (step->operation == DO_OR) {
+        push(to, choose(to, condition, constant(to, true), translated(to, at + 1, end)));
+    } else {
+        const struct operand *chosen = translated(to, at + 1, end - 1);
+        size_t other = end;
+        end = to->steps->items[end - 1].index; /* of the jump over the other alternative */
+        push(to, choose(to, condition, chosen, translated(to, other, end)));
     }
-    char *condition = pop_condition(to);
-    push(to, CONDITION,
-         alloc_format(step->operation == DO_AND ? "(%s && %s)" : "(%s || %s)", left, condition));
-    free(condition);
-    free(left);
     return end;
-}
-
-static void push_not(struct translation *to)
-{
-    char *condition = pop_condition(to);
-    push(to, CONDITION, alloc_format("!%s", condition));
-    free(condition);
 }
 
 /* Puts what the steps up to before `end` compute. */
@@ -333,20 +350,21 @@ static void translate(struct translation *to, size_t from, size_t end)
     while (from < end) {
         const struct step *step = &to->steps->items[from];
         if (step->source == FROM_NAME)
-            push_name(to, &to->condition->names[step->index]);
+            push(to, name_operand(to, &to->condition->names[step->index]));
         else if (step->source == FROM_CONSTANT)
-            push_value(to, &step->as.constant);
-        if (step->operation <= DO_GREATER_EQUAL)
-            push_binary(to, step->operation);
-        else if (step->operation == DO_NEGATE)
-            push_result(to, &(struct notation){"(-", "", ")"}, 1);
-        else if (step->operation == DO_NOT)
-            push_not(to);
-        else if (step->operation == DO_CONDITION)
-            push(to, CONDITION, pop_condition(to));
-        else if (step->operation == DO_CALL)
+            push(to, value_operand(to, &step->as.constant));
+        if (step->operation <= DO_GREATER_EQUAL) {
+            const struct operand *right = pop(to);
+            push(to, apply(to, step->operation, &operations[step->operation], pop(to), right));
+        } else if (step->operation == DO_NEGATE) {
+            push(to, apply(to, DO_NEGATE, &operations[DO_NEGATE], pop(to), NULL));
+        } else if (step->operation == DO_NOT) {
+            push(to, operand_new(to, CONDITION, alloc_format("(!%s)", truth_of(to, pop(to)))));
+        } else if (step->operation == DO_CONDITION) {
+            push(to, operand_new(to, CONDITION, alloc_string(truth_of(to, pop(to)))));
+        } else if (step->operation == DO_CALL) {
             push_call(to, step);
-        else if (step->operation != DO_LOAD) {
+        } else if (step->operation != DO_LOAD) {
             from = translate_branch(to, from);
             continue;
         }
@@ -359,12 +377,20 @@ static void translate(struct translation *to, size_t from, size_t end)
 static char *condition_text(const struct cover *cover, const struct cover_condition *condition,
                             const struct cover_configuration *configuration)
 {
+    static const struct value problem[COVER_VALUES];
     struct translation to = {.cover = cover,
                              .condition = condition,
                              .configuration = configuration,
                              .steps = expression_steps(condition->expression)};
-    translate(&to, 0, to.steps->count);
-    return pop_condition(&to);
+    struct value value;
+    for (size_t i = 0; i < expression_name_count(condition->expression); i++)
+        if (!cover_meaning(cover, &condition->names[i], configuration, problem, &value))
+            return alloc_string("0"); /* `registers` is not known: as in look-ups, it never holds */
+    char *text = alloc_string(truth_of(&to, translated(&to, 0, to.steps->count)));
+    for (size_t i = 0; i < to.kept_count; i++)
+        free(to.kept[i]);
+    free(to.kept);
+    return text;
 }
 
 /* --- the function --- */
