@@ -269,6 +269,49 @@ END
     exits 0
 }
 
+@test "a winner that failed elsewhere with the same code is not shipped again: the study is decided anew" {
+    stand_in noise=0
+    sweep "block_size = 128, 256, 512" "mode = good"
+    autotune --config sweep.ini
+    has results/tuned.ini "parameter.block_size = 256"
+    sed -e 's/^\[repeat\]/[again]\ntemplate = repeat/' -e 's/^block_size = .*/block_size = 256/' sweep.ini >again.ini
+    autotune --config again.ini # as the rounds of a cover do
+    exits 0
+    python3 - <<'END'
+import sqlite3
+record = sqlite3.connect("results/record.sqlite")
+record.execute("UPDATE variant SET outcome = 'fault', reason = 'a crash' WHERE study = (SELECT max(id) FROM study)")
+record.commit()
+END
+    autotune --config sweep.ini --format csv
+    exits 0
+    lacks err "nothing to do"
+    equal "$(count outcome fault)" 1
+    has results/tuned.ini "[repeat"
+    lacks results/tuned.ini "parameter.block_size = 256"
+    autotune --config sweep.ini
+    has err "nothing to do"
+}
+
+@test "what crashes in one run is not shipped by another one that measures the same at the same time" {
+    printf '%s\n' devices=2 noise=0.002 l2_bytes=1048576 >slow
+    cp slow crash
+    echo "log=$scratch/calls" >>slow
+    echo "0.fault=cuLaunchKernel:150+:sleep10" >>slow
+    echo "1.fault=cuLaunchKernel:170:CUDA_ERROR_ILLEGAL_ADDRESS" >>crash
+    sweep "block_size = 256, 512" "mode = good"
+    sed 's/^block_size = .*/block_size = 256/' sweep.ini >one.ini
+    AUTOTUNE_STANDIN=$scratch/slow "$AUTOTUNE" --config sweep.ini --device 0 >slow.out 2>slow.err </dev/null &
+    run=$!
+    await ' sleep' calls
+    AUTOTUNE_STANDIN=$scratch/crash autotune --config one.ini --device 1
+    exits 1
+    wait "$run"
+    has slow.out "1 fault"
+    has results/tuned.ini "parameter.block_size = 512"
+    lacks results/tuned.ini "parameter.block_size = 256"
+}
+
 @test "a reference that refuses other random numbers makes no variant invalid, and the report says so" {
     templates=$scratch/templates
     cp -r "$sweeps/templates" templates

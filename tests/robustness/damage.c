@@ -78,7 +78,7 @@ static void make_study(struct study *study)
     }
 }
 
-static void store(const struct study *study)
+static void store(struct study *study)
 {
     struct record *record;
     struct record_repair repair;

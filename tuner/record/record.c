@@ -147,19 +147,21 @@ static int put_row(struct record *record, int64_t study_id, const struct result 
     return status;
 }
 
-/* If the result is of a variant that was not run, an earlier failure stays in its row, with the constraint
- * that rules it out now. Sets `*kept` to whether there is one. */
+/* An earlier failure stays in its row, whatever another run has measured since; with the constraint that
+ * rules it out now, if any. A screening may replace a timeout: it was given more time. Sets `*kept` to
+ * whether there is one. */
 static int keep_failure(struct record *record, int64_t study_id, const struct result *result,
-                        const char *parameters, bool *kept, struct error *error)
+                        const char *phase, const char *parameters, bool *kept, struct error *error)
 {
+    bool ran = result->outcome == OUTCOME_MEASURED || result->outcome == OUTCOME_DUPLICATE;
     *kept = false;
-    if (result->outcome == OUTCOME_MEASURED || result->outcome == OUTCOME_DUPLICATE ||
-        result_is_refuted(result))
+    if (result_is_refuted(result))
         return 0;
     struct query query = query_begin(record, STATEMENT_KEEP_FAILURE);
     query_text(&query, result->decided_by);
     query_integer(&query, study_id);
     query_text(&query, parameters);
+    query_integer(&query, ran && strcmp(phase, "screening") == 0);
     int status = query_run(&query, NULL, error);
     *kept = status == 0 && sqlite3_changes(record->database) > 0;
     return status;
@@ -170,7 +172,7 @@ static int put_variant(struct record *record, int64_t study_id, const struct res
 {
     bool kept;
     char *parameters = bindings_json_text(&result->parameters);
-    int status = keep_failure(record, study_id, result, parameters, &kept, error);
+    int status = keep_failure(record, study_id, result, phase, parameters, &kept, error);
     if (status == 0 && !kept)
         status = put_row(record, study_id, result, phase, parameters, error);
     free(parameters);
@@ -312,7 +314,17 @@ static void take_found(sqlite3_stmt *row, struct study *study)
     study_release(&found);
 }
 
-/* Looks for an earlier study of the same subject; `*id` is 0 where there is none. */
+/* Has what is measured in a study, but failed in another one of the same code, fail in this one, too.
+ * `*changes` is how many there were. */
+static int refute(struct record *record, int64_t id, int *changes, struct error *error)
+{
+    int status = by_id(record, STATEMENT_REFUTE, id, error);
+    *changes = status == 0 ? sqlite3_changes(record->database) : 0;
+    return status;
+}
+
+/* Looks for an earlier study of the same subject; `*id` is 0 where there is none. If what it measured has
+ * failed since, it is to be decided anew. */
 static int take_up(struct record *record, struct study *study, const char *problem, int64_t *id,
                    struct error *error)
 {
@@ -327,7 +339,16 @@ static int take_up(struct record *record, struct study *study, const char *probl
     }
     int result = status == SQLITE_ROW || status == SQLITE_DONE ? 0 : record_failed(record, error);
     query_end(&query);
-    return *id == 0 ? result : read_results(record, *id, ALL, NULL, winner, study, error);
+    if (*id == 0 || result != 0)
+        return result;
+    int changes;
+    result = refute(record, *id, &changes, error);
+    if (result == 0 && changes > 0) {
+        winner = 0;
+        study->complete = false;
+        result = by_id(record, STATEMENT_REOPEN_STUDY, *id, error);
+    }
+    return result != 0 ? result : read_results(record, *id, ALL, NULL, winner, study, error);
 }
 
 /* What was wrong or crashed once is not right because it is so in another run. */
@@ -448,6 +469,63 @@ static int find_winner(struct record *record, int64_t study_id, const struct stu
     return result;
 }
 
+/* Has a result that was measured become the failure that the record has of it, if any. */
+static int take_failure(struct record *record, int64_t study_id, struct result *result,
+                        bool *failed, struct error *error)
+{
+    struct result stored = {0};
+    char *parameters = bindings_json_text(&result->parameters);
+    struct query query = query_begin(record, STATEMENT_GET_VARIANT);
+    query_integer(&query, study_id);
+    query_text(&query, parameters);
+    int step = query_step(&query);
+    int status = step == SQLITE_ROW ? read_variant(record, query.statement, &stored, error) : 0;
+    if (step != SQLITE_ROW && step != SQLITE_DONE)
+        status = record_failed(record, error);
+    query_end(&query);
+    free(parameters);
+    *failed = status == 0 && result_is_refuted(&stored);
+    if (*failed) {
+        char *reason = result->reason;
+        result->outcome = stored.outcome;
+        result->limit_s = stored.limit_s;
+        result->reason = stored.reason;
+        stored.reason = reason;
+    }
+    result_release(&stored);
+    return status;
+}
+
+/* Whether the winner, a finalist or the best so far turns out to have failed, inside a transaction. */
+static int check_winners(struct record *record, int64_t study_id, struct study *study,
+                         bool *refuted, struct error *error)
+{
+    int changes;
+    int status = refute(record, study_id, &changes, error);
+    const size_t best = study_best(study);
+    *refuted = false;
+    for (size_t i = 0; i < study->result_count && status == 0; i++) {
+        struct result *result = &study->results[i];
+        bool failed;
+        if (result->outcome != OUTCOME_MEASURED || !(result->finalist || i == best))
+            continue;
+        status = take_failure(record, study_id, result, &failed, error);
+        *refuted = *refuted || failed;
+    }
+    if (*refuted)
+        study->has_winner = false;
+    return status;
+}
+
+int record_check(struct record *record, int64_t study_id, struct study *study, bool *refuted,
+                 struct error *error)
+{
+    int result = record_start(record, error);
+    return result != 0
+               ? result
+               : record_end(record, check_winners(record, study_id, study, refuted, error), error);
+}
+
 /* Inside a transaction. */
 static int finish(struct record *record, int64_t study_id, const struct study *study,
                   struct error *error)
@@ -475,13 +553,17 @@ static int finish(struct record *record, int64_t study_id, const struct study *s
     return result;
 }
 
-int record_finish(struct record *record, int64_t study_id, const struct study *study,
-                  struct error *error)
+int record_finish(struct record *record, int64_t study_id, struct study *study, struct error *error)
 {
+    bool refuted;
     int result = record_start(record, error);
-    if (result == 0)
-        result = record_end(record, finish(record, study_id, study, error), error);
-    return result;
+    if (result != 0)
+        return result;
+    result = check_winners(record, study_id, study, &refuted, error);
+    study->complete = result == 0 && !refuted;
+    if (study->complete)
+        result = finish(record, study_id, study, error);
+    return record_end(record, result, error);
 }
 
 int record_result(struct record *record, int64_t study_id, const struct result *result,

@@ -54,14 +54,16 @@ void record_close(struct record *record); /* NULL is allowed */
  * are set as stored, and so are date and command if it is complete. With `afresh`, the earlier
  * study stays in the record but is not continued. A study that is new begins with those variants, wrong or
  * crashed, that the record has of the same template, problem, data, GPU, driver and NVRTC, under whatever
- * name of the kernel. `*id` names the study from now on.
+ * name of the kernel. If one that an earlier study measured, or one with the same machine code and
+ * launches, has failed there since, it fails in this one, too, which is then no longer complete. `*id`
+ * names the study from now on.
  */
 int record_begin(struct record *record, struct study *study, bool afresh, int64_t *id,
                  struct error *error);
 
 /*
  * Stores one variant's result with its samples, in one transaction, replacing an earlier one with
- * the same parameters in this study. `phase` is "screening" or "finals". Samples of both phases are
+ * the same parameters in this study, unless that was wrong, crashed or hung. `phase` is "screening" or "finals". Samples of both phases are
  * kept; reading returns those of the phase stored last. Storing a screening again drops the samples
  * of the finals that followed the earlier one.
  */
@@ -81,10 +83,17 @@ int record_refuse(struct record *record, int64_t study_id, const char *reason, s
 int record_reopen(struct record *record, int64_t study_id, struct error *error);
 
 /* Marks the study complete with its counts (points, rejected), winner and tie set, and with this
- * run's date and command. The verdict covers only study->results, even if the record has more
- * variants of the study. */
-int record_finish(struct record *record, int64_t study_id, const struct study *study,
+ * run's date and command, and sets study->complete. The verdict covers only study->results, even if the
+ * record has more variants of the study. If record_check() refutes it, it stays incomplete and is to be
+ * decided anew. */
+int record_finish(struct record *record, int64_t study_id, struct study *study,
                   struct error *error);
+
+/* Asks whether the winner, a finalist or the best so far has failed meanwhile, in another run or another study
+ * of the same code, which this function or record_finish() had not found yet. Those results become failures, and
+ * the study has no winner any more. */
+int record_check(struct record *record, int64_t study_id, struct study *study, bool *refuted,
+                 struct error *error);
 
 /* Stores a study of another tool (environment.tool), in one transaction, in place of an earlier one
  * about the same. */

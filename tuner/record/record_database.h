@@ -79,6 +79,17 @@ enum { STUDY_COLUMNS = 8, FOUND_COLUMNS = 5, RESULT_COLUMNS = 5 };
 #define SM_COUNT "'$.attributes.sm_count'"
 
 #define FAILURES "'wrong_result', 'fault', 'timeout'"
+#define PASSING "(ifnull(limit_s, 0) > 0 AND limit_s <= 1e-9)"
+
+/* Studies whose variants ran the code of study ?1 on its data, under whatever name of the kernel. */
+#define OF_SAME_CODE                                                                               \
+    "SELECT old.id FROM study AS old JOIN study AS new ON new.id = ?1"                             \
+    " WHERE new.mode = 'measured' AND old.mode = new.mode AND old.tool = new.tool"                 \
+    " AND old.problem = new.problem AND old.gpu = new.gpu AND old.arch = new.arch"                 \
+    " AND old.template_hash = new.template_hash AND old.data_hash = new.data_hash"                 \
+    " AND old.driver = new.driver AND old.nvrtc = new.nvrtc"                                       \
+    " AND json_extract(old.gpu_details, " SM_COUNT ") = json_extract(new.gpu_details, " SM_COUNT   \
+    ")"
 
 /* X(name, SQL) */
 #define STATEMENTS(X)                                                                              \
@@ -144,25 +155,24 @@ enum { STUDY_COLUMNS = 8, FOUND_COLUMNS = 5, RESULT_COLUMNS = 5 };
           COLUMN_NAME) ") SELECT ?1, parameters,"                                                  \
                        " screening_gpu, screening_ns, finals_ns, outcome, phase, "                 \
                        "0" RESULT_MEMBERS(                                                         \
-                           COLUMN_NAME) " FROM variant WHERE outcome IN ('wrong_result', 'fault')" \
-                                        " AND NOT (ifnull(limit_s, 0) > 0 AND limit_s <= 1e-9) "   \
-                                        "AND study IN (SELECT old.id"                              \
-                                        " FROM study AS old JOIN study AS new ON new.id = ?1 "     \
-                                        "WHERE old.id <> ?1"                                       \
-                                        " AND new.mode = 'measured' AND old.mode = new.mode AND "  \
-                                        "old.tool = new.tool"                                      \
-                                        " AND old.problem = new.problem AND old.gpu = new.gpu "    \
-                                        "AND old.arch = new.arch"                                  \
-                                        " AND old.template_hash = new.template_hash AND "          \
-                                        "old.data_hash = new.data_hash"                            \
-                                        " AND old.driver = new.driver AND old.nvrtc = new.nvrtc"   \
-                                        " AND json_extract(old.gpu_details, " SM_COUNT ")"         \
-                                        " = json_extract(new.gpu_details, " SM_COUNT               \
-                                        ")) ORDER BY study DESC")                                  \
+                           COLUMN_NAME) " FROM variant WHERE outcome IN ('wrong_result', "         \
+                                        "'fault') AND NOT " PASSING " AND study IN (" OF_SAME_CODE \
+                                        ") ORDER BY study DESC")                                   \
+    X(REFUTE, "WITH failed AS (SELECT parameters, run_hash, outcome, reason, limit_s FROM variant" \
+              " WHERE NOT " PASSING                                                                \
+              " AND (outcome IN ('wrong_result', 'fault') AND study IN (" OF_SAME_CODE ")"         \
+              " OR outcome = 'timeout' AND study IN (" OF_SAME_CODE " AND old.turn > new.turn)))"  \
+              " UPDATE variant SET (outcome, reason, limit_s) = (SELECT outcome, reason, limit_s"  \
+              " FROM failed WHERE failed.parameters = variant.parameters"                          \
+              " OR failed.run_hash = variant.run_hash AND failed.run_hash <> '' LIMIT 1)"          \
+              " WHERE study = ?1 AND outcome = 'measured' AND (parameters IN (SELECT parameters "  \
+              "FROM failed)"                                                                       \
+              " OR run_hash IN (SELECT run_hash FROM failed WHERE run_hash <> ''))")               \
     X(CLEAR_TIMES, "UPDATE variant SET seen_s = NULL WHERE study = ?")                             \
     X(KEEP_FAILURE, "UPDATE variant SET decided_by = ?, judged = 1"                                \
                     " WHERE study = ? AND parameters = ? AND outcome IN (" FAILURES ")"            \
-                    " AND NOT (ifnull(limit_s, 0) > 0 AND limit_s <= 1e-9)")                       \
+                    " AND NOT (outcome = 'timeout' AND ?) AND NOT " PASSING)                       \
+    X(GET_VARIANT, SELECT_RESULT "WHERE study = ? AND parameters = ?")                             \
     X(GET_VARIANTS, SELECT_RESULT "WHERE study = ? AND judged >= ? ORDER BY id")                   \
     X(GET_FAILURES, SELECT_RESULT                                                                  \
       "WHERE study = ?1 AND outcome IN ('duplicate',"                                              \

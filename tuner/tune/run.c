@@ -417,7 +417,11 @@ static void keep_best_so_far(struct run *run)
     size_t count = 0;
     size_t taken = 0;
     for (size_t i = 0; i < run->job_count; i++) {
-        const struct study *study = &run->jobs[i].study;
+        struct study *study = &run->jobs[i].study;
+        bool refuted = !study->complete;
+        while (refuted &&
+               record_check(run->record, run->jobs[i].record_id, study, &refuted, NULL) == 0)
+            ;
         if (!study->complete)
             (void)tuned_file_refute(run->tuned, study, 1, run->options.notice, run->options.user,
                                     NULL);

@@ -200,7 +200,6 @@ int static_check_rest(struct static_check *check, struct tuning_job *job, struct
     int status = check_part(check, job, STATIC_SAMPLE, SIZE_MAX, error);
     if (status != 0 || tuning_job_is_complete(job))
         return status;
-    job->study.complete = true;
     timings_stage(check->timings, TIMING_RECORD);
     return record_finish(check->record, job->record_id, &job->study, error);
 }

@@ -188,14 +188,18 @@ int tune_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
     tuning->rules = race_rules_complete(tuning->rules);
     progress_problem(tuning->progress);
     tuning_job_begin(job);
-    int status = tuning_job_can_win(job) ? measure_job(tuning, job, error)
+    int status;
+    do {
+        status = tuning_job_can_win(job) ? measure_job(tuning, job, error)
                                          : record_reopen(tuning->record, job->record_id, error);
-    if (job->proposer != NULL)
-        tuning_job_drop_untried(job, tuning->pool);
-    study_link_twins(&job->study);
-    if (status != 0 || is_unfinished(job))
-        return status;
-    job->study.complete = true;
-    timings_stage(tuning->timings, TIMING_RECORD);
-    return record_finish(tuning->record, job->record_id, &job->study, error);
+        if (job->proposer != NULL)
+            tuning_job_drop_untried(job, tuning->pool);
+        study_link_twins(&job->study);
+        if (status != 0 || is_unfinished(job))
+            return status;
+        timings_stage(tuning->timings, TIMING_RECORD);
+        status = record_finish(tuning->record, job->record_id, &job->study, error);
+        job->disqualified = !job->study.complete;
+    } while (status == 0 && !job->study.complete); /* what won has failed in another run */
+    return status;
 }

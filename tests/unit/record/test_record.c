@@ -188,7 +188,7 @@ static size_t count_failures(struct record *record)
 }
 
 /* Measuring again begins another study, which may end early, or be of fewer variants. A kernel with a race
- * may be right then, so only another driver or compiler takes a wrong result back. */
+ * may be right then, so only another driver or compiler takes back what was wrong or crashed. */
 static void count_until_tried_again(enum outcome outcome, const char *driver, const char *nvrtc,
                                     bool counts)
 {
@@ -223,7 +223,8 @@ static void count_until_tried_again(enum outcome outcome, const char *driver, co
 static void test_a_failure_counts_until_the_variant_is_tried_again(void **state)
 {
     (void)state;
-    count_until_tried_again(OUTCOME_FAULT, NULL, NULL, false);
+    count_until_tried_again(OUTCOME_FAULT, NULL, NULL, true);
+    count_until_tried_again(OUTCOME_FAULT, "99.9", NULL, false);
     count_until_tried_again(OUTCOME_TIMEOUT, NULL, NULL, false);
     count_until_tried_again(OUTCOME_WRONG_RESULT, NULL, NULL, true);
     count_until_tried_again(OUTCOME_WRONG_RESULT, "99.9", NULL, false);
@@ -231,8 +232,9 @@ static void test_a_failure_counts_until_the_variant_is_tried_again(void **state)
 }
 
 /* A constraint on compiled kernels that the sweep now has rules out what failed; the record shows that, and
- * knows of the failure until the variant is run. */
-static void test_a_constraint_in_the_same_study_does_not_take_a_failure_back(void **state)
+ * knows of the failure, which the same code does not take back. */
+static void
+test_neither_a_constraint_nor_another_run_takes_a_failure_of_the_study_back(void **state)
 {
     (void)state;
     struct error error;
@@ -261,8 +263,10 @@ static void test_a_constraint_in_the_same_study_does_not_take_a_failure_back(voi
         study_release(&again);
     }
     variant->outcome = OUTCOME_MEASURED;
+    free(variant->decided_by);
+    variant->decided_by = NULL;
     check(record_result(record, id, variant, "screening", &error), &error);
-    assert_int_equal(count_failures(record), 0);
+    assert_int_equal(count_failures(record), 1);
     record_close(record);
     study_release(&study);
 }
@@ -284,7 +288,7 @@ static void test_on_other_data_nothing_takes_a_failure_back_for_the_present_ones
         (void)snprintf(again.data_hash, sizeof again.data_hash, i == 1 ? "b" : "a");
         check(record_begin(record, &again, true, &id, &error), &error);
         study_release(&again);
-        variant->outcome = i == 0 ? OUTCOME_FAULT : OUTCOME_MEASURED;
+        variant->outcome = i == 0 ? OUTCOME_TIMEOUT : OUTCOME_MEASURED;
         check(record_result(record, id, variant, "screening", &error), &error);
         assert_int_equal(count_failures_on(record, "a"), i < 2);
         assert_int_equal(count_failures_on(record, "b"), i < 1);
@@ -535,6 +539,95 @@ static void test_a_verdict_is_not_on_the_variants_of_another_run(void **state)
     study_release(&study);
     record_close(one);
     record_close(other);
+}
+
+/* Two runs share a study, on two GPUs: what crashed in one has not won because the other measured it. A
+ * screening may have given what hung more time. */
+static void test_what_fails_in_another_run_does_not_win(void **state)
+{
+    (void)state;
+    struct error error;
+    struct study study;
+    int64_t id = 0;
+    fixture_study(&study);
+    const size_t winner = study.winner;
+    struct record *one = open_record("record.sqlite");
+    struct record *other = open_record("record.sqlite");
+    struct study subject = take_up(one, &id);
+    study_release(&subject);
+    for (size_t i = 0; i < study.result_count; i++)
+        check(record_result(one, id, &study.results[i], "screening", &error), &error);
+    const enum outcome failures[] = {OUTCOME_TIMEOUT, OUTCOME_FAULT};
+    for (size_t i = 0; i < 2; i++) {
+        struct result failed = study.results[winner];
+        failed.outcome = failures[i];
+        failed.reason = (char *)"an illegal address";
+        check(record_result(other, id, &failed, "screening", &error), &error);
+        if (failures[i] == OUTCOME_TIMEOUT)
+            check(record_result(one, id, &study.results[winner], "screening", &error), &error);
+        else
+            check(record_result(one, id, &study.results[winner], "finals", &error), &error);
+        check(record_finish(one, id, &study, &error), &error);
+        assert_int_equal(study.complete, failures[i] == OUTCOME_TIMEOUT);
+    }
+    assert_false(study.has_winner);
+    assert_int_equal(study.results[winner].outcome, OUTCOME_FAULT);
+    assert_string_equal(study.results[winner].reason, "an illegal address");
+    subject = take_up(other, &id);
+    assert_int_equal(subject.results[winner].outcome, OUTCOME_FAULT);
+    study_release(&subject);
+    study_release(&study);
+    record_close(one);
+    record_close(other);
+}
+
+/* Another kernel of the template, or a cover's rounds, run the same code. */
+static void test_what_failed_under_another_name_is_not_the_winner_any_more(void **state)
+{
+    (void)state;
+    const struct {
+        enum outcome outcome;
+        bool twin; /* it has other parameters, and the same code */
+        bool refutes;
+    } cases[] = {{OUTCOME_FAULT, false, true},
+                 {OUTCOME_WRONG_RESULT, true, true},
+                 {OUTCOME_TIMEOUT, false, true},
+                 {OUTCOME_LAUNCH_ERROR, false, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error error;
+        struct study study;
+        struct study named;
+        int64_t id = 0;
+        fixture_study(&study);
+        struct result *winner = &study.results[study.winner];
+        (void)strcpy(winner->run_hash, "0123456789abcdef0123456789abcdef");
+        struct record *record = open_record("record.sqlite");
+        store(record, &study);
+
+        fixture_subject(&named);
+        free(named.kernel);
+        named.kernel = alloc_string("reduce_sum.cover");
+        bindings_copy(&named.problem, &study.problem);
+        check(record_begin(record, &named, false, &id, &error), &error);
+        study_release(&named);
+        winner->outcome = cases[i].outcome;
+        if (cases[i].twin)
+            bindings_set(&winner->parameters, "block_size", value_integer(7));
+        check(record_result(record, id, winner, "finals", &error), &error);
+
+        struct study again = take_up(record, &id);
+        assert_int_equal(again.complete, !cases[i].refutes);
+        assert_int_equal(again.has_winner, !cases[i].refutes);
+        assert_int_equal(again.results[study.winner].outcome,
+                         cases[i].refutes ? cases[i].outcome : OUTCOME_MEASURED);
+        study_release(&again);
+        again = take_up(record, &id); /* as is known now */
+        assert_int_equal(again.complete, !cases[i].refutes);
+        study_release(&again);
+        record_close(record);
+        study_release(&study);
+        (void)unlink("record.sqlite");
+    }
 }
 
 static int64_t count_of(const char *path, const char *sql)
@@ -815,12 +908,14 @@ int main(void)
         SCRATCH_TEST(test_studies_read_back_as_they_were),
         SCRATCH_TEST(test_imported_results_are_kept_apart),
         SCRATCH_TEST(test_a_failure_counts_until_the_variant_is_tried_again),
-        SCRATCH_TEST(test_a_constraint_in_the_same_study_does_not_take_a_failure_back),
+        SCRATCH_TEST(test_neither_a_constraint_nor_another_run_takes_a_failure_of_the_study_back),
         SCRATCH_TEST(test_on_other_data_nothing_takes_a_failure_back_for_the_present_ones),
         SCRATCH_TEST(test_near_studies_are_of_other_problems_and_gpus),
         SCRATCH_TEST(test_takes_up_an_interrupted_study),
         SCRATCH_TEST(test_a_verdict_is_on_the_variants_that_it_judged),
         SCRATCH_TEST(test_a_verdict_is_not_on_the_variants_of_another_run),
+        SCRATCH_TEST(test_what_fails_in_another_run_does_not_win),
+        SCRATCH_TEST(test_what_failed_under_another_name_is_not_the_winner_any_more),
         SCRATCH_TEST(test_takes_up_the_same_subject_only),
         SCRATCH_TEST(test_keeps_the_samples_of_both_phases),
         SCRATCH_TEST(test_views_answer_a_users_questions),
