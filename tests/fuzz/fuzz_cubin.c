@@ -1,5 +1,5 @@
 /*
- * Entries of the cubin cache. The checksums of an input are put right first, so that what lies
+ * Entries of the cubin cache. The checksum of an input is put right first, so that what lies
  * behind them is met as well; then one bit is turned, and the entry must be refused.
  */
 #include "compile/cubin_cache.h"
@@ -9,33 +9,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "autotune_cubin 4 ", the digits of the header's hash, " BYTES\n", and the header, which begins with those of the
- * cubin's hash. */
 #define ENTRY "entry"
-enum { HASH_AT = 17, DIGITS = HASH_BYTES - 1, REST_AT = HASH_AT + DIGITS };
+enum {
+    HASH_AT = sizeof "autotune_cubin 6 " - 1,
+    DIGITS = HASH_BYTES - 1,
+    REST_AT = HASH_AT + DIGITS + 1
+};
 
-static void put_hash(char *at, const char *name, const void *bytes, size_t size)
-{
-    struct hash *hash = hash_new();
-    char digits[HASH_BYTES];
-    if (name != NULL)
-        hash_add_text(hash, name);
-    hash_add(hash, bytes, size);
-    hash_finish(hash, digits);
-    memcpy(at, digits, DIGITS);
-}
-
+/* The hash in the first line. */
 static void repair(char *bytes, size_t size)
 {
-    const char *newline = size > REST_AT ? memchr(bytes + REST_AT, '\n', size - REST_AT) : NULL;
-    if (newline == NULL)
+    char digits[HASH_BYTES];
+    if (size < REST_AT)
         return;
-    size_t header_at = (size_t)(newline + 1 - bytes);
-    unsigned long long count = strtoull(bytes + REST_AT, NULL, 10); /* ends at the newline */
-    if (count < DIGITS || count > size - header_at)
-        return;
-    put_hash(bytes + header_at, NULL, bytes + header_at + count, size - header_at - count);
-    put_hash(bytes + HASH_AT, ENTRY, bytes + REST_AT, header_at + count - REST_AT);
+    struct hash *hash = hash_new();
+    hash_add_text(hash, ENTRY);
+    hash_add(hash, bytes + REST_AT, size - REST_AT);
+    hash_finish(hash, digits);
+    memcpy(bytes + HASH_AT, digits, DIGITS);
 }
 
 static bool is_accepted(const char *bytes, size_t size)

@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <fts.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,200 +25,109 @@
 
 /* --- what an entry contains --- */
 
-#define CUBIN_ENTRY_FORMAT "5" /* change it whenever the meaning of an entry changes */
+#define FORMAT "6" /* change it whenever the meaning of an entry changes */
+#define START "autotune_cubin " FORMAT " "
 
-/*
- * An entry begins with these bytes; the digits of the hash of its file's name and the rest of the header, and that
- * header, follow. It is not JSON, because the coordinator of a cluster reads thousands of entries a second.
- */
-static const char start[] = "autotune_cubin " CUBIN_ENTRY_FORMAT " ";
-enum { START_BYTES = sizeof start - 1, HASH_DIGITS = HASH_BYTES - 1 };
+enum {
+    START_BYTES = sizeof START - 1,
+    HASH_DIGITS = HASH_BYTES - 1,
+    LINE_BYTES = START_BYTES + HASH_DIGITS + 1
+};
 
-#define MOST_BYTES (1L << 53)
-
-/* X(member of struct compiled_kernel, its type, its most), in the order of a kernel's figures */
+/* X(member of struct compiled_kernel, its type), in the order of a kernel's figures */
 #define KERNEL_FIGURES(X)                                                                          \
-    X(registers, int, INT_MAX)                                                                     \
-    X(spill_store_bytes, long, MOST_BYTES)                                                         \
-    X(spill_load_bytes, long, MOST_BYTES)                                                          \
-    X(stack_bytes, long, MOST_BYTES)                                                               \
-    X(shared_bytes, long, MOST_BYTES)                                                              \
-    X(barriers, int, INT_MAX)                                                                      \
-    X(max_threads_per_block, int, INT_MAX)
+    X(registers, int)                                                                              \
+    X(spill_store_bytes, long)                                                                     \
+    X(spill_load_bytes, long)                                                                      \
+    X(stack_bytes, long)                                                                           \
+    X(shared_bytes, long)                                                                          \
+    X(barriers, int)                                                                               \
+    X(max_threads_per_block, int)
 
-/* An entry that lies under another's name is damaged, too. */
-static void hash_header(const char *name, const char *rest, size_t length, char digits[HASH_BYTES])
+/* The first line: the hash is of all that follows, and of the name, since an entry that lies under another's is
+ * damaged, too. */
+static void first_line(const char *name, const char *rest, size_t count, char line[LINE_BYTES + 1])
 {
+    char digits[HASH_BYTES];
     const char *slash = strrchr(name, '/');
     struct hash *hash = hash_new();
     hash_add_text(hash, slash != NULL ? slash + 1 : name);
-    hash_add(hash, rest, length);
+    hash_add(hash, rest, count);
     hash_finish(hash, digits);
+    (void)snprintf(line, LINE_BYTES + 1, START "%s\n", digits);
 }
 
-/* --- reading --- */
-
-/* What an entry contains. */
-struct text {
-    const char *name;
-    char *bytes;
-    size_t count;
-};
-
-/* What is left of a header. */
-struct header {
-    char *at, *end;
-};
-
-/* The next line, without its end; NULL if there is none. */
-static char *take_line(struct header *header)
+static void read_kernel(const json_t *object, struct compiled_kernel *kernel)
 {
-    char *line = header->at;
-    char *newline = memchr(line, '\n', (size_t)(header->end - line));
-    if (newline == NULL)
-        return NULL;
-    *newline = '\0';
-    header->at = newline + 1;
-    return line;
-}
-
-/* Takes a number, and a blank behind it. */
-static bool take_number(const char **text, long long most, long long *number)
-{
-    char *end;
-    *number = -1;
-    if (*text == NULL || **text < '0' || **text > '9')
-        return false;
-    *number = strtoll(*text, &end, 10);
-    *text = end + (*end == ' ');
-    return *number <= most;
-}
-
-/* Finds the header behind its hash: " BYTES\n" and so many bytes. False if one of them is not as written. */
-static bool find_header(const struct text *entry, struct header *header)
-{
-    char digits[HASH_BYTES];
-    const size_t rest_at = START_BYTES + HASH_DIGITS;
-    long long bytes;
-    if (entry->count <= rest_at || memcmp(entry->bytes, start, START_BYTES) != 0)
-        return false;
-    char *rest = entry->bytes + rest_at;
-    const char *text = rest + 1;
-    const char *newline = memchr(rest, '\n', entry->count - rest_at);
-    const char *end = entry->bytes + entry->count;
-    if (newline == NULL || *rest != ' ' || !take_number(&text, end - newline - 1, &bytes) ||
-        text != newline)
-        return false;
-    header->at = rest + (newline + 1 - rest);
-    header->end = header->at + bytes;
-    hash_header(entry->name, rest, (size_t)(header->end - rest), digits);
-    return memcmp(entry->bytes + START_BYTES, digits, HASH_DIGITS) == 0;
-}
-
-/* Three lines. */
-static bool read_kernel(struct header *header, struct compiled_kernel *kernel)
-{
-    const char *entry = take_line(header);
-    const char *symbol = take_line(header);
-    const char *figures = take_line(header);
-    bool good = figures != NULL;
-    long long number;
-    kernel->entry = alloc_string(entry);
-    kernel->symbol = symbol != NULL && symbol[0] != '\0' ? alloc_string(symbol) : NULL;
-#define X(member, type, most)                                                                      \
-    good = take_number(&figures, most, &number) && good;                                           \
-    kernel->member = good ? (type)number : 0;
+    const char *symbol = json_text_member(object, "symbol");
+    kernel->entry = alloc_string(json_text_member(object, "entry"));
+    kernel->symbol = symbol[0] != '\0' ? alloc_string(symbol) : NULL;
+#define X(member, type) kernel->member = (type)json_integer_value(json_object_get(object, #member));
     KERNEL_FIGURES(X)
 #undef X
-    return good;
 }
 
-/* "HASH BYTES KERNELS", of the cubin behind the header. */
-static bool check_cubin(const struct text *entry, struct header *header,
-                        struct compilation *compilation, long long *kernels)
-{
-    const char *image = header->end;
-    size_t image_bytes = entry->count - (size_t)(image - entry->bytes);
-    const char *line = take_line(header);
-    const char *text = line != NULL && strlen(line) > HASH_DIGITS ? line + HASH_DIGITS + 1 : NULL;
-    long long bytes;
-    hash_of(image, image_bytes, compilation->cubin_hash);
-    compilation->cubin_bytes = image_bytes;
-    return take_number(&text, LLONG_MAX, &bytes) && (size_t)bytes == image_bytes &&
-           take_number(&text, INT_MAX, kernels) &&
-           memcmp(line, compilation->cubin_hash, HASH_DIGITS) == 0;
-}
-
-bool cubin_cache_parse(const char *name, char *bytes, size_t count, bool whole,
+bool cubin_cache_parse(const char *name, const char *bytes, size_t count, bool whole,
                        struct compilation *compilation)
 {
-    struct text entry = {.name = name, .count = count};
-    struct header header;
-    long long kernels = 0;
-    entry.bytes = bytes;
+    char line[LINE_BYTES + 1];
     *compilation = (struct compilation){0};
-    bool good = find_header(&entry, &header) && check_cubin(&entry, &header, compilation, &kernels);
-    for (long long i = 0; good && i < kernels; i++)
-        good = read_kernel(&header, ARRAY_APPEND(compilation->kernels, compilation->kernel_count));
-    if (!good) {
-        compilation_release(compilation);
+    if (count < LINE_BYTES)
         return false;
+    const char *rest = bytes + LINE_BYTES;
+    first_line(name, rest, count - LINE_BYTES, line);
+    const char *end = memchr(rest, '\n', count - LINE_BYTES);
+    if (memcmp(bytes, line, LINE_BYTES) != 0 || end == NULL)
+        return false;
+    json_t *header = json_loadb(rest, (size_t)(end - rest), 0, NULL); /* as it was written */
+    size_t index;
+    json_t *object;
+    json_array_foreach(json_object_get(header, "kernels"), index, object)
+    {
+        read_kernel(object, ARRAY_APPEND(compilation->kernels, compilation->kernel_count));
     }
-    compilation->log = alloc_string_n(header.at, (size_t)(header.end - header.at));
+    compilation->log = alloc_string(json_text_member(header, "log"));
+    json_decref(header);
+    compilation->cubin_bytes = count - (size_t)(end + 1 - bytes);
+    hash_of(end + 1, compilation->cubin_bytes, compilation->cubin_hash);
     if (whole && compilation->cubin_bytes > 0) {
         compilation->cubin = alloc_zeroed(compilation->cubin_bytes, 1);
-        memcpy(compilation->cubin, header.end, compilation->cubin_bytes);
+        memcpy(compilation->cubin, end + 1, compilation->cubin_bytes);
     }
     return true;
 }
 
-/* --- writing --- */
-
-static void write_kernel(FILE *stream, const struct compiled_kernel *kernel)
+char *cubin_cache_entry(const char *name, const struct compilation *compilation, size_t *count)
 {
-    fprintf(stream, "%s\n%s", kernel->entry, kernel->symbol != NULL ? kernel->symbol : "");
-    char blank = '\n';
-#define X(member, type, most)                                                                      \
-    fprintf(stream, "%c%lld", blank, (long long)kernel->member);                                   \
-    blank = ' ';
-    KERNEL_FIGURES(X)
+    json_t *kernels = json_array();
+    for (size_t i = 0; i < compilation->kernel_count; i++) {
+        const struct compiled_kernel *kernel = &compilation->kernels[i];
+        json_t *object = json_pack("{s:o}", "entry", json_text(kernel->entry));
+        if (kernel->symbol != NULL)
+            json_object_set_new(object, "symbol", json_text(kernel->symbol));
+#define X(member, type) json_object_set_new(object, #member, json_integer(kernel->member));
+        KERNEL_FIGURES(X)
 #undef X
-    fputc('\n', stream);
-}
-
-/* The header behind its first line, a new string. */
-static char *header_lines(const struct compilation *compilation, size_t bytes)
-{
-    char *text = NULL;
-    size_t size = 0;
-    char digits[HASH_BYTES];
-    json_t *log = json_text(compilation->log);
-    FILE *stream = open_memstream(&text, &size);
-    if (stream == NULL)
-        abort();
-    hash_of(compilation->cubin, bytes, digits);
-    fprintf(stream, "%s %zu %zu\n", digits, bytes, compilation->kernel_count);
-    for (size_t i = 0; i < compilation->kernel_count; i++)
-        write_kernel(stream, &compilation->kernels[i]);
-    fputs(json_string_length(log) > 0 ? json_string_value(log) : "", stream); /* it is UTF-8 */
-    if (fclose(stream) != 0)
-        abort();
-    json_decref(log);
-    return text;
-}
-
-static void print_entry(FILE *stream, const char *name, const struct compilation *compilation)
-{
-    size_t bytes = compilation->cubin != NULL ? compilation->cubin_bytes : 0;
-    char *lines = header_lines(compilation, bytes);
-    char *rest = alloc_format(" %zu\n%s", strlen(lines), lines);
-    char digits[HASH_BYTES];
-    hash_header(name, rest, strlen(rest), digits);
-    fprintf(stream, "%s%s%s", start, digits, rest);
-    if (bytes > 0)
-        (void)fwrite(compilation->cubin, 1, bytes, stream);
-    free(rest);
-    free(lines);
+        json_array_append_new(kernels, object);
+    }
+    json_t *header =
+        json_pack("{s:o, s:o}", "log", json_text(compilation->log), "kernels", kernels);
+    char *text = json_dumps(header, JSON_COMPACT);
+    size_t length = strlen(text);
+    size_t cubin_bytes = compilation->cubin != NULL ? compilation->cubin_bytes : 0;
+    json_decref(header);
+    *count = LINE_BYTES + length + 1 + cubin_bytes;
+    char *bytes = alloc_zeroed(*count, 1);
+    char *rest = bytes + LINE_BYTES;
+    memcpy(rest, text, length);
+    rest[length] = '\n';
+    if (cubin_bytes > 0)
+        memcpy(rest + length + 1, compilation->cubin, cubin_bytes);
+    char line[LINE_BYTES + 1];
+    first_line(name, rest, *count - LINE_BYTES, line);
+    memcpy(bytes, line, LINE_BYTES);
+    free(text);
+    return bytes;
 }
 
 enum { USE_RESOLUTION_S = 60 * 60, ENTRY_BYTES_MAX = 512 << 20 };
@@ -230,7 +138,7 @@ void cubin_cache_key(const char *source_hash, const char *const *options, size_t
                      const char *arch, const char *build, char key[HASH_BYTES])
 {
     struct hash *hash = hash_new();
-    hash_add_text(hash, CUBIN_ENTRY_FORMAT);
+    hash_add_text(hash, FORMAT);
     hash_add_text(hash, source_hash);
     hash_add_text(hash, arch);
     hash_add_text(hash, build);
@@ -279,45 +187,28 @@ char *cubin_cache_path(const char *folder, const char *key)
 
 /* --- reading --- */
 
-/* An open entry, whole in memory. */
-struct entry {
-    const char *path;
-    int file;
-    char *bytes;
-    size_t count;
-    time_t used; /* the last time, as far as its file says */
-};
-
-/* -1 with errno. */
-static int read_entry(struct entry *entry)
+/* The whole file, a new string, if it is a regular one that is not too large; otherwise "". NULL with errno if it
+ * cannot be read. Its modification time becomes now, but only once per hour, so that it costs next to nothing. */
+static char *read_open(int file, size_t *count)
 {
     struct stat information;
-    if (fstat(entry->file, &information) != 0)
-        return -1;
-    entry->used = information.st_mtime;
-    if (!S_ISREG(information.st_mode) || information.st_size > ENTRY_BYTES_MAX)
-        return 0; /* empty: damaged */
-    size_t wanted = (size_t)information.st_size;
-    entry->bytes = alloc_resize(NULL, wanted, 1);
-    while (entry->count < wanted) {
-        ssize_t got = read(entry->file, entry->bytes + entry->count, wanted - entry->count);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return -1;
-        if (got == 0) /* somebody cut it */
-            break;
-        entry->count += (size_t)got;
+    *count = 0;
+    if (fstat(file, &information) != 0)
+        return NULL;
+    bool regular = S_ISREG(information.st_mode) && information.st_size <= ENTRY_BYTES_MAX;
+    size_t wanted = regular ? (size_t)information.st_size : 0;
+    char *bytes = alloc_zeroed(wanted + 1, 1);
+    for (ssize_t got = 1; *count < wanted && got != 0;) { /* 0: somebody cut it */
+        got = read(file, bytes + *count, wanted - *count);
+        if (got < 0 && errno != EINTR) {
+            free(bytes);
+            return NULL;
+        }
+        *count += got > 0 ? (size_t)got : 0;
     }
-    return 0;
-}
-
-/* Sets the entry's modification time to now, but only once per hour, so that it costs next to
- * nothing. A cache that cannot be written stays as it is. */
-static void mark_used(const struct entry *entry)
-{
-    if (time(NULL) - entry->used > USE_RESOLUTION_S)
-        (void)futimens(entry->file, NULL);
+    if (time(NULL) - information.st_mtime > USE_RESOLUTION_S)
+        (void)futimens(file, NULL); /* a cache that cannot be written stays as it is */
+    return bytes;
 }
 
 /* Makes way for the next write. Where that fails, the write replaces a file, or says why it cannot. */
@@ -342,26 +233,24 @@ static int read_path(const char *path, bool whole, struct compilation *compilati
 {
     *compilation = (struct compilation){0};
     *found = false;
-    struct entry entry = {.path = path, .file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-    if (entry.file < 0 && (errno == ENOENT || errno == ENOTDIR))
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0 && (errno == ENOENT || errno == ENOTDIR))
         return 0;
-    if (entry.file < 0 && is_unusable(errno)) {
+    if (file < 0 && is_unusable(errno)) {
         discard_entry(path);
         return 0;
     }
-    if (entry.file < 0)
-        return error_set_errno(error, ERROR_RECORD, "cannot open cache entry '%s'", path);
-    int status = 0;
-    if (read_entry(&entry) != 0) {
-        status = error_set_errno(error, ERROR_RECORD, "cannot read cache entry '%s'", path);
-    } else if (cubin_cache_parse(entry.path, entry.bytes, entry.count, whole, compilation)) {
-        *found = true;
-        mark_used(&entry);
-    } else {
+    size_t count = 0;
+    char *bytes = file >= 0 ? read_open(file, &count) : NULL;
+    int status = bytes == NULL
+                     ? error_set_errno(error, ERROR_RECORD, "cannot read cache entry '%s'", path)
+                     : 0;
+    *found = bytes != NULL && cubin_cache_parse(path, bytes, count, whole, compilation);
+    if (bytes != NULL && !*found)
         discard_entry(path);
-    }
-    (void)close(entry.file); /* only read from */
-    free(entry.bytes);
+    if (file >= 0)
+        (void)close(file); /* only read from */
+    free(bytes);
     return status;
 }
 
@@ -389,38 +278,18 @@ int cubin_cache_check(const char *path, struct compilation *compilation, bool *f
     return read_path(path, false, compilation, found, error);
 }
 
-/* --- writing --- */
-
 int cubin_cache_write(const char *path, const struct compilation *compilation, struct error *error)
 {
-    struct write_file file;
-    int status = write_file_begin(&file, path, error);
-    if (status != 0)
-        return status;
-    print_entry(file.stream, path, compilation);
-    return write_file_commit(&file, WRITE_FILE_CACHED, error);
-}
-
-char *cubin_cache_entry(const char *name, const struct compilation *compilation, size_t *count)
-{
-    char *bytes = NULL;
-    FILE *memory = open_memstream(&bytes, count);
-    if (memory == NULL)
-        abort(); /* out of memory, as in alloc.h */
-    print_entry(memory, name, compilation);
-    if (fclose(memory) != 0)
-        abort();
-    return bytes;
+    size_t count;
+    char *bytes = cubin_cache_entry(path, compilation, &count);
+    int status = write_file_bytes(path, bytes, count, error);
+    free(bytes);
+    return status;
 }
 
 /* --- the size limit --- */
 
-enum {
-    DEFAULT_LIMIT_MB = 2048,
-    KEY_DIGITS = HASH_BYTES - 1,
-    DAY_S = 24 * 60 * 60,
-    MOMENT_MS = 200
-};
+enum { DEFAULT_LIMIT_MB = 2048, DAY_S = 24 * 60 * 60, MOMENT_MS = 200 };
 
 int cubin_cache_limit(uint64_t *bytes, struct error *error)
 {
@@ -459,9 +328,9 @@ static bool is_temporary(const char *suffix)
 
 static void scan_file(struct scan *scan, const FTSENT *file, int64_t temporaries_before_s)
 {
-    const char *suffix = file->fts_name + KEY_DIGITS;
+    const char *suffix = file->fts_name + HASH_DIGITS;
     int64_t used_s = file->fts_statp->st_mtim.tv_sec;
-    if (strspn(file->fts_name, hex_digits) != KEY_DIGITS ||
+    if (strspn(file->fts_name, hex_digits) != HASH_DIGITS ||
         strncmp(file->fts_name, file->fts_parent->fts_name, 2) != 0)
         return;
     if (suffix[0] == '\0') {

@@ -1,8 +1,7 @@
 /*
  * The cubin cache: compiled variants on disk, each under a key that depends on everything that went
- * into it. An entry is one file: a line of JSON (what it is, the kernels' figures, the
- * compiler's log, the cubin's length and checksum), then the
- * cubin itself. Entries are written atomically, so readers in other processes see a whole entry or
+ * into it. An entry is one file: a line with a checksum, a line of JSON (the kernels' figures, the compiler's
+ * log), then the cubin itself. Entries are written atomically, so readers in other processes see a whole entry or
  * none; a damaged entry is removed and counts as missing. If the compiler refuses a source, its
  * entry has no cubin, so that it is not tried again. An entry's file has the date of its last use,
  * to the hour, for the size limit.
@@ -51,9 +50,9 @@ int cubin_cache_write(const char *path, const struct compilation *compilation, s
 /* The same in memory: what an entry of the file `name` contains, `*count` bytes that the caller frees. */
 char *cubin_cache_entry(const char *name, const struct compilation *compilation, size_t *count);
 
-/* Reads them, and overwrites some; with `whole`, copies the cubin. False, with nothing to release, if they
- * are damaged. `name` may be a path. */
-bool cubin_cache_parse(const char *name, char *bytes, size_t count, bool whole,
+/* Reads them; with `whole`, copies the cubin. False, with nothing to release, if they are damaged. `name` may be
+ * a path. */
+bool cubin_cache_parse(const char *name, const char *bytes, size_t count, bool whole,
                        struct compilation *compilation);
 
 /* --- the size limit --- */

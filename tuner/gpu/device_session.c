@@ -51,12 +51,9 @@ static int take_entry(const struct device_session *session, const char *key,
                       struct compilation *compilation, struct error *error)
 {
     const struct channel_kept *kept = channel_find(session->channel, key);
-    char *copy = alloc_zeroed(kept != NULL ? kept->count + 1 : 1, 1);
-    if (kept != NULL)
-        memcpy(copy, kept->bytes, kept->count);
-    bool whole = kept != NULL && cubin_cache_parse(key, copy, kept->count, true, compilation) &&
+    bool whole = kept != NULL &&
+                 cubin_cache_parse(key, kept->bytes, kept->count, true, compilation) &&
                  compilation->cubin != NULL;
-    free(copy);
     return whole ? 0
                  : error_set(error, ERROR_RECORD,
                              "cubin '%s' is missing or damaged; run again to recompile it", key);

@@ -142,41 +142,6 @@ static void an_entry_that_cannot_be_read_is_an_error(void **state)
 
 /* --- damage ----------------------------------------------------------------------------------- */
 
-struct raw {
-    char bytes[8192];
-    size_t count;
-};
-
-static struct raw read_raw(void)
-{
-    struct raw raw = {0};
-    FILE *file = fopen(ENTRY, "rb");
-    assert_non_null(file);
-    raw.count = fread(raw.bytes, 1, sizeof raw.bytes, file);
-    assert_int_equal(fclose(file), 0);
-    assert_in_range(raw.count, 200, sizeof raw.bytes - 2);
-    return raw;
-}
-
-static void write_raw(const struct raw *raw, size_t count)
-{
-    FILE *file = fopen(ENTRY, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(raw->bytes, 1, count, file), count);
-    assert_int_equal(fclose(file), 0);
-}
-
-static void expect_damaged(const char *what, size_t where)
-{
-    struct compilation read;
-    if (read_entry(&read))
-        fail_msg("%s at %zu went unnoticed", what, where);
-    assert_null(read.cubin);
-    assert_null(read.log);
-    if (access(ENTRY, F_OK) == 0)
-        fail_msg("%s at %zu: entry not removed", what, where);
-}
-
 static void plant_socket(void)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = ENTRY};
@@ -210,35 +175,6 @@ static void what_cannot_be_an_entry_is_replaced(void **state)
         assert_true(read_entry(&read));
         compilation_release(&read);
         free(command);
-    }
-}
-
-static void every_truncation_is_noticed(void **state)
-{
-    struct compilation written = sample();
-    (void)state;
-    write_entry(&written);
-    struct raw raw = read_raw();
-    for (size_t count = 0; count < raw.count; count++) {
-        write_raw(&raw, count);
-        expect_damaged("a truncation", count);
-    }
-    raw.bytes[raw.count] = 'x';
-    write_raw(&raw, raw.count + 1);
-    expect_damaged("a byte too many", raw.count);
-}
-
-static void every_flipped_bit_is_noticed(void **state)
-{
-    struct compilation written = sample();
-    (void)state;
-    write_entry(&written);
-    struct raw raw = read_raw();
-    for (size_t bit = 0; bit < raw.count * 8; bit++) {
-        raw.bytes[bit / 8] ^= (char)(1 << bit % 8);
-        write_raw(&raw, raw.count);
-        expect_damaged("a flipped bit", bit);
-        raw.bytes[bit / 8] ^= (char)(1 << bit % 8);
     }
 }
 
@@ -630,8 +566,6 @@ int main(void)
         SCRATCH_TEST(what_is_not_there_is_not_found),
         SCRATCH_TEST(an_entry_that_cannot_be_read_is_an_error),
         SCRATCH_TEST(what_cannot_be_an_entry_is_replaced),
-        SCRATCH_TEST(every_truncation_is_noticed),
-        SCRATCH_TEST(every_flipped_bit_is_noticed),
         cmocka_unit_test(the_key_stands_for_everything_that_went_in),
         cmocka_unit_test(the_cache_is_where_the_user_wants_it),
         cmocka_unit_test(the_limit_is_2_gib_or_the_users),
