@@ -10,23 +10,29 @@ struct bytes {
     unsigned char at[8 * COUNT];
 };
 
-/* The elements that a fill with these arguments, of which a NULL is none, gives. */
-static struct bytes filled(enum fill_kind kind, const char *const arguments[3],
-                           enum element_type type)
+/* Fills elements as `kind(arguments…)` of a buffer says; a NULL is no argument. */
+static void fill_with(enum fill_kind kind, const char *buffer, const char *const arguments[3],
+                      enum element_type type, size_t length, void *elements)
 {
-    struct fill fill = {.kind = kind, .buffer = "in"};
+    struct fill fill = {.kind = kind, .buffer = buffer};
     struct bindings none = {0};
     const struct scope scope = {&none, NULL};
     struct error error;
-    struct bytes bytes;
-    memset(&bytes, 0x11, sizeof bytes);
     for (; fill.argument_count < 3 && arguments[fill.argument_count] != NULL; fill.argument_count++)
         assert_int_equal(expression_new(&fill.arguments[fill.argument_count],
                                         arguments[fill.argument_count], "x.ini", 1, &error),
                          0);
-    assert_int_equal(fill_elements(&fill, &scope, type, COUNT, bytes.at, &error), 0);
+    assert_int_equal(fill_elements(&fill, &scope, type, length, elements, &error), 0);
     while (fill.argument_count > 0)
         expression_free(fill.arguments[--fill.argument_count]);
+}
+
+static struct bytes filled(enum fill_kind kind, const char *const arguments[3],
+                           enum element_type type)
+{
+    struct bytes bytes;
+    memset(&bytes, 0x11, sizeof bytes);
+    fill_with(kind, "in", arguments, type, COUNT, bytes.at);
     /* not one byte more */
     for (size_t i = element_bytes(type) * COUNT; i < sizeof bytes.at; i++)
         assert_int_equal(bytes.at[i], 0x11);
@@ -70,16 +76,11 @@ static void test_normal_numbers_have_their_mean_and_deviation(void **state)
     enum { MANY = 100000 };
     static double numbers[MANY];
     (void)state;
-    struct fill fill = {.kind = FILL_NORMAL, .buffer = "in", .argument_count = 2};
-    struct bindings none = {0};
-    const struct scope scope = {&none, NULL};
-    struct error error;
+    static const char *const arguments[3] = {"3", "0.5"};
     double sum = 0;
     double squares = 0;
     size_t within = 0;
-    assert_int_equal(expression_new(&fill.arguments[0], "3", "x.ini", 1, &error), 0);
-    assert_int_equal(expression_new(&fill.arguments[1], "0.5", "x.ini", 1, &error), 0);
-    assert_int_equal(fill_elements(&fill, &scope, ELEMENT_DOUBLE, MANY, numbers, &error), 0);
+    fill_with(FILL_NORMAL, "in", arguments, ELEMENT_DOUBLE, MANY, numbers);
     for (size_t i = 0; i < MANY; i++) {
         double deviations = (numbers[i] - 3) / 0.5;
         sum += deviations;
@@ -89,28 +90,9 @@ static void test_normal_numbers_have_their_mean_and_deviation(void **state)
     assert_true(sum / MANY > -0.01 && sum / MANY < 0.01);
     assert_true(squares / MANY > 0.98 && squares / MANY < 1.02);
     assert_true(within > 0.67 * MANY && within < 0.69 * MANY); /* 68.3 % */
-    expression_free(fill.arguments[0]);
-    expression_free(fill.arguments[1]);
 }
 
 enum { MANY_MORE = (1 << 20) + 4096 };
-
-/* uniform(low, high [, seed]), of `length` elements */
-static void fill_uniform(const char *buffer, const char *const arguments[3], enum element_type type,
-                         size_t length, void *elements)
-{
-    struct fill fill = {.kind = FILL_UNIFORM, .buffer = buffer};
-    struct bindings none = {0};
-    const struct scope scope = {&none, NULL};
-    struct error error;
-    for (; fill.argument_count < 3 && arguments[fill.argument_count] != NULL; fill.argument_count++)
-        assert_int_equal(expression_new(&fill.arguments[fill.argument_count],
-                                        arguments[fill.argument_count], "x.ini", 1, &error),
-                         0);
-    assert_int_equal(fill_elements(&fill, &scope, type, length, elements, &error), 0);
-    while (fill.argument_count > 0)
-        expression_free(fill.arguments[--fill.argument_count]);
-}
 
 static int order_doubles(const void *left, const void *right)
 {
@@ -128,7 +110,7 @@ static void test_no_two_buffers_have_numbers_in_common(void **state)
     (void)state;
     for (size_t i = 0; i < 4; i++) {
         const char *const arguments[3] = {"-1", "1", seeds[i]};
-        fill_uniform(buffers[i], arguments, ELEMENT_DOUBLE, MANY_MORE, sets[i]);
+        fill_with(FILL_UNIFORM, buffers[i], arguments, ELEMENT_DOUBLE, MANY_MORE, sets[i]);
         qsort(sets[i], MANY_MORE, sizeof *sets[i], order_doubles);
     }
     for (size_t i = 0; i < 4; i++)
@@ -148,8 +130,8 @@ static void test_a_stated_seed_gives_the_same_numbers_in_every_buffer(void **sta
     static const char *const arguments[3] = {"-1", "1", "7"};
     double a[COUNT];
     double b[COUNT];
-    fill_uniform("a", arguments, ELEMENT_DOUBLE, COUNT, a);
-    fill_uniform("b", arguments, ELEMENT_DOUBLE, COUNT, b);
+    fill_with(FILL_UNIFORM, "a", arguments, ELEMENT_DOUBLE, COUNT, a);
+    fill_with(FILL_UNIFORM, "b", arguments, ELEMENT_DOUBLE, COUNT, b);
     assert_memory_equal(a, b, sizeof a);
 }
 
@@ -183,16 +165,16 @@ static void test_uniform_never_yields_its_end(void **state)
     static const char *const high[3] = {"1", "1 + 2.0^-20"}; /* eight steps of float */
     static const char *const negative[3] = {"-3", "-1"};
     (void)state;
-    fill_uniform("in", unit, ELEMENT_HALF, MANY_MORE, half);
+    fill_with(FILL_UNIFORM, "in", unit, ELEMENT_HALF, MANY_MORE, half);
     for (size_t i = 0; i < MANY_MORE; i++)
         assert_true(half[i] < 0x3c00);
-    fill_uniform("in", unit, ELEMENT_BFLOAT16, MANY_MORE, half);
+    fill_with(FILL_UNIFORM, "in", unit, ELEMENT_BFLOAT16, MANY_MORE, half);
     for (size_t i = 0; i < MANY_MORE; i++)
         assert_true(half[i] < 0x3f80);
-    fill_uniform("in", high, ELEMENT_FLOAT, MANY_MORE, single);
+    fill_with(FILL_UNIFORM, "in", high, ELEMENT_FLOAT, MANY_MORE, single);
     for (size_t i = 0; i < MANY_MORE; i++)
         assert_true(single[i] >= 1 && single[i] < 1 + 0x1p-20F);
-    fill_uniform("in", negative, ELEMENT_INT32, MANY_MORE, whole);
+    fill_with(FILL_UNIFORM, "in", negative, ELEMENT_INT32, MANY_MORE, whole);
     for (size_t i = 0; i < MANY_MORE; i++)
         assert_true(whole[i] >= -3 && whole[i] < -1);
 }

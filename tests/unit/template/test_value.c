@@ -3,29 +3,6 @@
 #include "unit/comma_locale.h"
 #include "unit/test.h"
 
-static void assert_parses(const char *text, struct value expected)
-{
-    struct value value;
-    struct error error;
-    if (value_parse(text, &value, &error) != 0)
-        fail_msg("'%s' is refused: %s", text, error.message);
-    if (!value_equal(value, expected)) {
-        char buffer[VALUE_TEXT_BYTES];
-        fail_msg("'%s' is read as %s", text, value_text(value, buffer));
-    }
-}
-
-/* test_literal.c has all that a literal may be. */
-static void literals(void **state)
-{
-    (void)state;
-    assert_parses("256", value_integer(256));
-    assert_parses("-2^63", value_integer(INT64_MIN));
-    assert_parses("1e-3", value_real(0.001));
-    assert_parses("1.0", value_real(1.0));
-    assert_parses("last_block", value_word("last_block"));
-}
-
 static void assert_text(struct value value, const char *expected)
 {
     char buffer[VALUE_TEXT_BYTES];
@@ -51,7 +28,6 @@ static void texts_are_the_same_in_every_locale(void **state)
     if (!comma_locale_enter())
         skip();
     texts(state);
-    literals(state);
     comma_locale_leave();
 }
 
@@ -161,7 +137,6 @@ static void json_and_back(void **state)
     bindings_release(&b);
 }
 
-/* The text that is made without an object is the same: for the record, and for look-ups in older ones. */
 static void json_that_is_no_value(void **state)
 {
     (void)state;
@@ -184,7 +159,6 @@ static void json_that_is_no_value(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(literals),
         cmocka_unit_test(texts),
         cmocka_unit_test(texts_are_the_same_in_every_locale),
         cmocka_unit_test(equality_is_of_kind_and_content),
