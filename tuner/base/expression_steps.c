@@ -223,12 +223,6 @@ static int negate(const struct run *run, const struct step *step, struct value *
 
 /* --- comparisons --- */
 
-static enum order order_words(const char *left, const char *right)
-{
-    int order = strcmp(left, right); /* of ASCII: the same in every locale */
-    return order < 0 ? ORDER_LESS : order > 0 ? ORDER_GREATER : ORDER_EQUAL;
-}
-
 /* Of values of any kind; those of unlike kinds are different. */
 static enum order order_values(const struct value *left, const struct value *right)
 {
@@ -236,8 +230,10 @@ static enum order order_values(const struct value *left, const struct value *rig
     bool b;
     if (number_is(left) && number_is(right))
         return number_order(left, right);
-    if (left->kind == VALUE_WORD && right->kind == VALUE_WORD)
-        return order_words(left->as.word, right->as.word);
+    if (left->kind == VALUE_WORD && right->kind == VALUE_WORD) {
+        int order = strcmp(left->as.word, right->as.word); /* of ASCII: the same in every locale */
+        return order < 0 ? ORDER_LESS : order > 0 ? ORDER_GREATER : ORDER_EQUAL;
+    }
     return steps_condition(left, &a) && steps_condition(right, &b) && a == b ? ORDER_EQUAL
                                                                              : ORDER_NONE;
 }

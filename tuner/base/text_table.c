@@ -136,12 +136,6 @@ size_t text_table_width(const struct text_table *table)
     return total;
 }
 
-/* The number of spaces between columns: two, or one if two do not fit. */
-static size_t gap_of(const struct text_table *table, size_t width)
-{
-    return text_table_width(table) + table->column_count <= width ? 2 : 1;
-}
-
 static void print_headings(const struct text_table *table, size_t gap, FILE *stream)
 {
     size_t height = 0;
@@ -166,7 +160,7 @@ static void print_headings(const struct text_table *table, size_t gap, FILE *str
 
 void text_table_print(const struct text_table *table, size_t width, FILE *stream)
 {
-    size_t gap = gap_of(table, width);
+    size_t gap = text_table_width(table) + table->column_count <= width ? 2 : 1;
     print_headings(table, gap, stream);
     size_t pending = 0;
     for (size_t i = 0; i < table->cell_count; i++) {

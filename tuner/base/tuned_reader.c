@@ -209,22 +209,6 @@ static int read_item(struct tuned_reader *reader, const char *key, struct tuned_
     return 0;
 }
 
-static bool is_required(const struct tuned_reader *reader, enum tuned_key key)
-{
-    enum tuned_presence presence = presence_of(reader, key);
-    return presence == TUNED_REQUIRED || (presence == TUNED_MEASURED && reader->cover == NULL);
-}
-
-/* The first required key that the open section lacks, or TUNED_KEY_COUNT. */
-static enum tuned_key missing_key(const struct tuned_reader *reader)
-{
-    size_t key = 0;
-    while (key < TUNED_KEY_COUNT &&
-           (reader->seen[key] || !is_required(reader, (enum tuned_key)key)))
-        key++;
-    return (enum tuned_key)key;
-}
-
 /* Skips the open section if `status` says that it is bad. Returns the other statuses. */
 static int skip_if_bad(struct tuned_reader *reader, int status)
 {
@@ -237,6 +221,20 @@ static int skip_if_bad(struct tuned_reader *reader, int status)
     reader->skipping = true;
     reader->skip(reader);
     return 0;
+}
+
+/* The first required key that the open section lacks, or TUNED_KEY_COUNT. */
+static enum tuned_key missing_key(const struct tuned_reader *reader)
+{
+    size_t key = 0;
+    for (; key < TUNED_KEY_COUNT; key++) {
+        enum tuned_presence presence = presence_of(reader, (enum tuned_key)key);
+        bool required =
+            presence == TUNED_REQUIRED || (presence == TUNED_MEASURED && reader->cover == NULL);
+        if (required && !reader->seen[key])
+            break;
+    }
+    return (enum tuned_key)key;
 }
 
 static int finish_cover(struct tuned_reader *reader)

@@ -149,16 +149,13 @@ static enum order order_mixed(int64_t a, double b)
     return order == ORDER_EQUAL ? order_reals(whole, b) : order;
 }
 
-static enum order reversed(enum order order)
-{
-    return order == ORDER_LESS ? ORDER_GREATER : order == ORDER_GREATER ? ORDER_LESS : order;
-}
-
 enum order number_order(const struct value *left, const struct value *right)
 {
     if (left->kind == right->kind)
         return left->kind == VALUE_INTEGER ? order_integers(left->as.integer, right->as.integer)
                                            : order_reals(left->as.real, right->as.real);
-    return left->kind == VALUE_INTEGER ? order_mixed(left->as.integer, right->as.real)
-                                       : reversed(order_mixed(right->as.integer, left->as.real));
+    if (left->kind == VALUE_INTEGER)
+        return order_mixed(left->as.integer, right->as.real);
+    enum order order = order_mixed(right->as.integer, left->as.real);
+    return order == ORDER_LESS ? ORDER_GREATER : order == ORDER_GREATER ? ORDER_LESS : order;
 }

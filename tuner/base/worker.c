@@ -53,17 +53,6 @@ static int spawn(pid_t *pid, const struct worker_program *program, int socket, c
     return status;
 }
 
-/* Limits how long a send may block the coordinator when the worker does not read. The deadline of
- * the request then ends that worker. */
-static void limit_sending(int socket)
-{
-    double timeout_s = worker_timeout_s(SEND_TIMEOUT_S);
-    const struct timeval timeout = {
-        .tv_sec = (time_t)timeout_s,
-        .tv_usec = (suseconds_t)((timeout_s - (double)(time_t)timeout_s) * 1e6)};
-    (void)setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
-}
-
 static int make_sockets(struct worker *worker, int sockets[2], struct error *error)
 {
     *worker = (struct worker){.channel = {.in = -1, .out = -1}};
@@ -72,9 +61,15 @@ static int make_sockets(struct worker *worker, int sockets[2], struct error *err
                : error_set_errno(error, ERROR_WORKER, "cannot create a socket for a worker");
 }
 
+/* Limits how long a send may block the coordinator when the worker does not read: the deadline of the
+ * request then ends that worker. */
 static void open_channel(struct worker *worker, int socket)
 {
-    limit_sending(socket);
+    double timeout_s = worker_timeout_s(SEND_TIMEOUT_S);
+    const struct timeval timeout = {
+        .tv_sec = (time_t)timeout_s,
+        .tv_usec = (suseconds_t)((timeout_s - (double)(time_t)timeout_s) * 1e6)};
+    (void)setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
     channel_init(&worker->channel, socket, socket);
 }
 
@@ -226,63 +221,44 @@ void worker_kill(const struct worker *worker)
         (void)kill(-worker->pid, SIGKILL); /* its process group */
 }
 
-/* Its node ends it, if it has not ended. */
-static void forget_remote(struct worker *worker)
+/* The node of one that is elsewhere ends it, if it has not ended. */
+static void forget(struct worker *worker)
 {
     channel_release(&worker->channel);
-    node_worker_free(worker->remote);
+    if (worker->remote != NULL)
+        node_worker_free(worker->remote);
     worker->remote = NULL;
-}
-
-static bool has_ended_elsewhere(struct worker *worker)
-{
-    bool ended = node_worker_await_end(worker->remote, 0);
-    if (ended)
-        forget_remote(worker);
-    return ended;
-}
-
-static bool stop_elsewhere(struct worker *worker)
-{
-    node_worker_kill(worker->remote);
-    bool ended = node_worker_await_end(worker->remote, KILL_TIMEOUT_MS);
-    forget_remote(worker);
-    return ended;
+    worker->pid = 0;
 }
 
 bool worker_has_ended(struct worker *worker)
 {
     int status;
-    if (worker->remote != NULL)
-        return has_ended_elsewhere(worker);
-    if (worker->pid > 0 && !wait_for(worker->pid, 0, &status))
-        return false;
-    if (worker->pid > 0)
-        channel_release(&worker->channel);
-    worker->pid = 0;
-    return true;
+    bool ended = worker->remote != NULL ? node_worker_await_end(worker->remote, 0)
+                                        : worker->pid == 0 || wait_for(worker->pid, 0, &status);
+    if (ended && worker_is_running(worker))
+        forget(worker);
+    return ended;
 }
 
 bool worker_stop(struct worker *worker)
 {
     int status = 0;
     bool ended = true;
-    if (worker->remote != NULL)
-        return stop_elsewhere(worker);
-    if (worker->pid > 0) {
-        worker_kill(worker);
-        ended = wait_for(worker->pid, KILL_TIMEOUT_MS, &status);
-        channel_release(&worker->channel);
-    }
-    worker->pid = 0;
+    if (!worker_is_running(worker))
+        return true;
+    worker_kill(worker);
+    ended = worker->remote != NULL ? node_worker_await_end(worker->remote, KILL_TIMEOUT_MS)
+                                   : wait_for(worker->pid, KILL_TIMEOUT_MS, &status);
+    forget(worker);
     return ended;
 }
 
 void worker_dismiss(struct worker *worker)
 {
     if (worker->remote != NULL) {
-        node_worker_kill(worker->remote);
-        forget_remote(worker);
+        worker_kill(worker);
+        forget(worker);
     }
     (void)worker_stop(worker);
 }
@@ -330,24 +306,20 @@ bool worker_describe_end(int status, char reason[WORKER_REASON_BYTES])
     return WIFSIGNALED(status) && !is_fault(WTERMSIG(status));
 }
 
-static bool reap_elsewhere(struct worker *worker, char reason[WORKER_REASON_BYTES])
-{
-    struct node_worker *remote = worker->remote;
-    bool ended = node_worker_await_end(remote, END_TIMEOUT_MS + KILL_TIMEOUT_MS);
-    bool killed = !ended || remote->killed;
-    (void)snprintf(reason, WORKER_REASON_BYTES, "%s", ended ? remote->reason : "did not exit");
-    forget_remote(worker);
-    return killed;
-}
-
 bool worker_reap(struct worker *worker, char reason[WORKER_REASON_BYTES])
 {
-    if (worker->remote != NULL)
-        return reap_elsewhere(worker, reason);
-    channel_release(&worker->channel);
-    int status = wait_or_kill(worker->pid);
-    worker->pid = 0;
-    return worker_describe_end(status, reason);
+    const struct node_worker *remote = worker->remote;
+    bool killed = true;
+    if (remote == NULL) {
+        channel_release(&worker->channel);
+        killed = worker_describe_end(wait_or_kill(worker->pid), reason);
+    } else {
+        bool ended = node_worker_await_end(worker->remote, END_TIMEOUT_MS + KILL_TIMEOUT_MS);
+        killed = !ended || remote->killed;
+        (void)snprintf(reason, WORKER_REASON_BYTES, "%s", ended ? remote->reason : "did not exit");
+    }
+    forget(worker);
+    return killed;
 }
 
 bool worker_try_reap(struct worker *worker, bool late, char reason[WORKER_REASON_BYTES],

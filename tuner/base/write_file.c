@@ -97,12 +97,6 @@ static int close_target(void *cookie)
     return close(target->descriptor);
 }
 
-static FILE *open_stream(struct write_target *target)
-{
-    const cookie_io_functions_t functions = {.write = write_all, .close = close_target};
-    return fopencookie(target, "w", functions);
-}
-
 static void release(struct write_file *file)
 {
     free(file->target);
@@ -130,7 +124,8 @@ int write_file_begin(struct write_file *file, const char *path, struct error *er
             (void)fchmod(descriptor, old.st_mode & 07777); /* some file systems refuse this */
         file->target = alloc_zeroed(1, sizeof *file->target);
         file->target->descriptor = descriptor;
-        file->stream = open_stream(file->target);
+        file->stream = fopencookie(
+            file->target, "w", (cookie_io_functions_t){.write = write_all, .close = close_target});
     }
     if (file->stream != NULL)
         return 0;

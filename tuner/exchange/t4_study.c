@@ -113,17 +113,12 @@ static enum outcome outcome_of(const char *invalidity, const char *time)
     return OUTCOME_LAUNCH_ERROR; /* "runtime" */
 }
 
-static bool is_milliseconds(const char *unit)
-{
-    return unit == NULL || unit[0] == '\0' || strcmp(unit, "milliseconds") == 0 ||
-           strcmp(unit, "ms") == 0;
-}
-
 /* Run times in milliseconds, the format's unit; none if there is another unit. */
 static void read_samples(const json_t *result, const char *unit, struct result *into)
 {
     const json_t *runs = json_object_get(json_object_get(result, "times"), "runtimes");
-    if (!is_milliseconds(unit))
+    if (unit != NULL && unit[0] != '\0' && strcmp(unit, "milliseconds") != 0 &&
+        strcmp(unit, "ms") != 0)
         return;
     for (size_t i = 0; i < json_array_size(runs); i++) {
         double time = json_number_value(json_array_get(runs, i)) * NS_PER_MS;

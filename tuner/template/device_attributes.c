@@ -2,12 +2,6 @@
 
 #include <stddef.h>
 
-static const char *const attribute_names[] = {
-#define X(name, suffix, text) #name,
-    GPU_ATTRIBUTES(X)
-#undef X
-};
-
 static const char *const attribute_texts[] = {
 #define X(name, suffix, text) text,
     GPU_ATTRIBUTES(X)
@@ -25,7 +19,7 @@ static const char *const binding_names[] = {
 
 const char *gpu_attribute_name(enum gpu_attribute attribute)
 {
-    return attribute_names[attribute];
+    return binding_names[2 + attribute];
 }
 
 const char *gpu_attribute_text(enum gpu_attribute attribute)

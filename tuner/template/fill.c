@@ -281,17 +281,6 @@ static bool in_border(const struct fill_border *border, uint64_t i)
     return is;
 }
 
-static int clear_border(const struct fill *fill, const struct scope *scope, size_t bytes,
-                        uint64_t length, void *elements, struct error *error)
-{
-    struct fill_border border;
-    int status = fill_read_border(fill, scope, length, &border, error);
-    for (uint64_t i = 0; i < length && status == 0 && border.width > 0; i++)
-        if (in_border(&border, i))
-            memset((unsigned char *)elements + i * bytes, 0, bytes);
-    return status;
-}
-
 static int fill_whole(const struct fill *fill, const struct scope *scope, enum element_type type,
                       uint64_t length, void *elements, struct error *error)
 {
@@ -320,9 +309,15 @@ static int fill_whole(const struct fill *fill, const struct scope *scope, enum e
 int fill_elements(const struct fill *fill, const struct scope *scope, enum element_type type,
                   uint64_t length, void *elements, struct error *error)
 {
+    size_t bytes = element_bytes(type);
+    struct fill_border border;
     int status = fill_whole(fill, scope, type, length, elements, error);
-    return status != 0 ? status
-                       : clear_border(fill, scope, element_bytes(type), length, elements, error);
+    if (status == 0)
+        status = fill_read_border(fill, scope, length, &border, error);
+    for (uint64_t i = 0; i < length && status == 0 && border.width > 0; i++)
+        if (in_border(&border, i))
+            memset((unsigned char *)elements + i * bytes, 0, bytes);
+    return status;
 }
 
 /* --- .npy files --- */
@@ -438,16 +433,6 @@ static int check_npy_data(const char *path, FILE *file, const struct npy *npy, s
     return 0;
 }
 
-static int read_npy_data(const char *path, FILE *file, struct npy *npy, size_t bytes,
-                         struct error *error)
-{
-    npy->data = alloc_zeroed(bytes, 1);
-    if (fread(npy->data, 1, bytes, file) != bytes)
-        return npy_fail(path, "file is shorter than its array", error);
-    return 0;
-}
-
-/* Of a file that could be opened, or is NULL with errno. */
 static int npy_load(struct npy *npy, FILE *file, const char *path, bool with_data,
                     struct error *error)
 {
@@ -468,8 +453,11 @@ static int npy_load(struct npy *npy, FILE *file, const char *path, bool with_dat
         status = read_npy_header(path, header, npy, error);
     if (status == 0)
         status = check_npy_data(path, file, npy, &bytes, error);
-    if (status == 0 && with_data)
-        status = read_npy_data(path, file, npy, bytes, error);
+    if (status == 0 && with_data) {
+        npy->data = alloc_zeroed(bytes, 1);
+        if (fread(npy->data, 1, bytes, file) != bytes)
+            status = npy_fail(path, "file is shorter than its array", error);
+    }
     free(header);
     if (status != 0)
         npy_release(npy);

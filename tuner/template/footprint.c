@@ -12,16 +12,13 @@ static uint64_t add(uint64_t a, uint64_t b)
     return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-static uint64_t multiply(uint64_t a, uint64_t b)
-{
-    uint64_t product;
-    return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
-}
-
 /* Must match device_buffer_new(). */
 static uint64_t buffer_bytes(enum element_type type, uint64_t length)
 {
-    return add(multiply(length, element_bytes(type)), 15 + 2 * (uint64_t)GUARD_BYTES) / 16 * 16;
+    uint64_t bytes;
+    if (__builtin_mul_overflow(length, element_bytes(type), &bytes))
+        bytes = UINT64_MAX;
+    return add(bytes, 15 + 2 * (uint64_t)GUARD_BYTES) / 16 * 16;
 }
 
 static void add_buffer(struct footprint *footprint, const struct buffer *buffer,
@@ -43,17 +40,6 @@ static void add_buffer(struct footprint *footprint, const struct buffer *buffer,
     }
 }
 
-static void add_expected(struct footprint *footprint, const struct template *template,
-                         const struct expectation *expectation, const struct scope *scope)
-{
-    enum element_type type;
-    uint64_t length;
-    if (buffer_describe(&template->buffers[expectation->buffer], scope, &type, &length, NULL) ==
-            0 &&
-        template_expected_type(template, expectation, scope, &type, NULL) == 0)
-        footprint->bytes = add(footprint->bytes, buffer_bytes(type, length));
-}
-
 struct footprint footprint_of(const struct template *template, const struct bindings *fixed,
                               const struct bindings *parameters, bool cold)
 {
@@ -64,8 +50,15 @@ struct footprint footprint_of(const struct template *template, const struct bind
     for (size_t i = 0; i < template->buffer_count; i++)
         add_buffer(&footprint, &template->buffers[i],
                    template->buffers[i].access == ACCESS_SCRATCH ? &outer : &scope);
-    for (size_t i = 0; i < template->expectation_count; i++)
-        add_expected(&footprint, template, &template->expectations[i], &scope);
+    for (size_t i = 0; i < template->expectation_count; i++) {
+        const struct expectation *expectation = &template->expectations[i];
+        enum element_type type;
+        uint64_t length;
+        if (buffer_describe(&template->buffers[expectation->buffer], &scope, &type, &length,
+                            NULL) == 0 &&
+            template_expected_type(template, expectation, &scope, &type, NULL) == 0)
+            footprint.bytes = add(footprint.bytes, buffer_bytes(type, length));
+    }
     const struct value *l2 = bindings_find(fixed, gpu_attribute_name(GPU_l2_bytes));
     if (cold && l2 != NULL && l2->as.integer > 0)
         footprint.bytes = add(footprint.bytes, FLUSH_L2_TIMES * (uint64_t)l2->as.integer);

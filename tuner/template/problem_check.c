@@ -146,14 +146,6 @@ struct checked {
     const char *symbol;                    /* of what was compiled; NULL: not known */
 };
 
-static size_t find_buffer(const struct template *template, const char *name)
-{
-    size_t index = 0;
-    while (index < template->buffer_count && strcmp(template->buffers[index].name, name) != 0)
-        index++;
-    return index;
-}
-
 static struct given describe(const struct checked *checked, const struct argument *argument)
 {
     const struct template *template = checked->template;
@@ -162,7 +154,7 @@ static struct given describe(const struct checked *checked, const struct argumen
         return given;
     const char *text = expression_text(argument->expression);
     given.buffer = text;
-    size_t index = find_buffer(template, text);
+    size_t index = template_buffer(template, text);
     if (checked->expectation != NULL && strcmp(text, "reference") == 0)
         given.known = template_expected_type(template, checked->expectation, checked->scope,
                                              &given.type, NULL) == 0;

@@ -72,31 +72,6 @@ static uint64_t add_saturated(uint64_t a, uint64_t b)
     return a > most_points - b ? most_points : a + b;
 }
 
-/* The level of parameter `name`, or the number of levels if there is no such parameter. */
-static size_t find_level(const struct space *space, const char *name)
-{
-    size_t level = 0;
-    while (level < space->level_count && strcmp(space->template->parameters[level].name, name) != 0)
-        level++;
-    return level;
-}
-
-static void add_factor(struct bound_constraint *constraint, size_t level, size_t stride)
-{
-    struct factor *factor = ARRAY_APPEND(constraint->factors, constraint->factor_count);
-    *factor = (struct factor){level, stride};
-    constraint->level = level > constraint->level ? level : constraint->level;
-}
-
-/* The stride of the constraint's own level. */
-static size_t own_stride(const struct bound_constraint *constraint)
-{
-    for (size_t i = 0; i < constraint->factor_count; i++)
-        if (constraint->factors[i].level == constraint->level)
-            return constraint->factors[i].stride;
-    return 0;
-}
-
 /* A constraint usually names few parameters, so it is evaluated once per combination of those and
  * the decision is kept. */
 static void bind_constraint(const struct space *space, struct bound_constraint *constraint,
@@ -108,16 +83,21 @@ static void bind_constraint(const struct space *space, struct bound_constraint *
     constraint->values = alloc_zeroed(count, sizeof *constraint->values);
     for (size_t i = 0; i < count; i++) {
         const char *name = expression_name(expression, i);
-        size_t level = find_level(space, name);
-        if (level == space->level_count) {
+        const struct parameter *parameter = template_parameter(space->template, name);
+        if (parameter == NULL) {
             constraint->values[i] = bindings_find(fixed, name);
             continue;
         }
+        size_t level = (size_t)(parameter - space->template->parameters);
         constraint->values[i] = &space->current[level];
-        add_factor(constraint, level, combinations);
+        *ARRAY_APPEND(constraint->factors, constraint->factor_count) =
+            (struct factor){level, combinations};
+        if (level >= constraint->level) {
+            constraint->level = level;
+            constraint->stride = combinations;
+        }
         combinations = multiply_saturated(combinations, space->values[level].count);
     }
-    constraint->stride = own_stride(constraint);
     if (combinations <= DECISION_LIMIT)
         constraint->decisions = alloc_zeroed(combinations, 1);
 }
@@ -349,15 +329,6 @@ int space_skip(struct space *space, struct error *error)
                                    : skip_to(space, space->level_count - 1, error);
 }
 
-/* The deepest level that has a constraint; below it, every combination is a variant. */
-static size_t last_constrained(const struct space *space)
-{
-    size_t level = space->level_count - 1;
-    while (level > 0 && space->levels[level].count == 0)
-        level--;
-    return level;
-}
-
 int space_count(struct space *space, uint64_t limit, uint64_t *count, struct error *error)
 {
     int status;
@@ -367,7 +338,9 @@ int space_count(struct space *space, uint64_t limit, uint64_t *count, struct err
         *count = status == 1;
         return status < 0 ? status : 0;
     }
-    size_t last = last_constrained(space);
+    size_t last = space->level_count - 1; /* the deepest level that has a constraint */
+    while (last > 0 && space->levels[last].count == 0)
+        last--;
     while (*count <= limit && (status = skip_to(space, last, error)) != 0) {
         if (status < 0)
             return status;

@@ -50,9 +50,9 @@ static size_t read_buffer(struct reading *reading, const struct argument *argume
         return STEP_REFERENCE;
     if (reading->launch->counts && strcmp(value.as.word, "wrong") == 0)
         return STEP_WRONG;
-    for (size_t i = 0; i < template->buffer_count; i++)
-        if (strcmp(template->buffers[i].name, value.as.word) == 0)
-            return i;
+    size_t index = template_buffer(template, value.as.word);
+    if (index < template->buffer_count)
+        return index;
     fail(reading, argument, "is not a buffer");
     return STEP_REFERENCE;
 }

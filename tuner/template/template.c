@@ -35,6 +35,14 @@ const struct parameter *template_value(const struct template *template, const ch
     return value != NULL ? value : template_problem_value(template, name);
 }
 
+size_t template_buffer(const struct template *template, const char *name)
+{
+    size_t index = 0;
+    while (index < template->buffer_count && strcmp(template->buffers[index].name, name) != 0)
+        index++;
+    return index;
+}
+
 void template_add_names(const struct template *template, struct names *names)
 {
     for (size_t i = 0; i < template->parameter_count; i++)
@@ -276,16 +284,6 @@ static void argument_release(struct argument *argument)
     free(argument->fields);
 }
 
-static void arguments_release(struct argument *arguments, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < arguments[i].field_count; j++)
-            argument_release(&arguments[i].fields[j]);
-        argument_release(&arguments[i]);
-    }
-    free(arguments);
-}
-
 static void launch_release(struct launch *launch)
 {
     struct expression *const others[] = {launch->when,
@@ -302,7 +300,12 @@ static void launch_release(struct launch *launch)
     free_expressions(launch->block, 3);
     free_expressions(launch->cluster, 3);
     free_expressions(others, sizeof others / sizeof *others);
-    arguments_release(launch->arguments, launch->argument_count);
+    for (size_t i = 0; i < launch->argument_count; i++) {
+        for (size_t j = 0; j < launch->arguments[i].field_count; j++)
+            argument_release(&launch->arguments[i].fields[j]);
+        argument_release(&launch->arguments[i]);
+    }
+    free(launch->arguments);
     source_signature_release(&launch->signature);
     free(launch->entry);
 }
@@ -376,18 +379,14 @@ void template_release(struct template *template)
     *template = (struct template){0};
 }
 
-static bool is_random(const struct buffer *buffer)
-{
-    enum fill_kind kind = buffer->fill.kind;
-    return buffer->access != ACCESS_SCRATCH &&
-           (kind == FILL_UNIFORM || kind == FILL_INTEGERS || kind == FILL_NORMAL);
-}
-
 bool template_draws_data(const struct template *template)
 {
     bool any = false;
-    for (size_t i = 0; i < template->buffer_count; i++)
-        any = any || is_random(&template->buffers[i]);
+    for (size_t i = 0; i < template->buffer_count; i++) {
+        enum fill_kind kind = template->buffers[i].fill.kind;
+        any = any || (template->buffers[i].access != ACCESS_SCRATCH &&
+                      (kind == FILL_UNIFORM || kind == FILL_INTEGERS || kind == FILL_NORMAL));
+    }
     for (size_t i = 0; i < template->expectation_count; i++)
         any = any && template->expectations[i].kind != EXPECT_FILE;
     return any;
@@ -445,11 +444,6 @@ static const char *next_word(const char *text, size_t *length)
     return text;
 }
 
-static bool is_name(const char *name, const char *word, size_t length)
-{
-    return strncmp(name, word, length) == 0 && name[length] == '\0';
-}
-
 char *template_figures_expand(const struct template *template, const char *text)
 {
     const char *taken = text; /* up to here */
@@ -458,7 +452,9 @@ char *template_figures_expand(const struct template *template, const char *text)
     for (const char *word = next_word(text, &length); length > 0;
          word = next_word(word + length, &length)) {
         size_t i = 0;
-        while (i < template->figure_count && !is_name(template->figures[i].name, word, length))
+        while (i < template->figure_count &&
+               (strncmp(template->figures[i].name, word, length) != 0 ||
+                template->figures[i].name[length] != '\0'))
             i++;
         if (i == template->figure_count)
             continue;

@@ -284,6 +284,9 @@ const struct parameter *template_problem_value(const struct template *template, 
 const struct parameter *template_value(const struct template *template,
                                        const char *name); /* either */
 
+/* The index of the buffer called `name`; buffer_count if there is none. */
+size_t template_buffer(const struct template *template, const char *name);
+
 /* Adds the names of both (value_list.h). */
 void template_add_names(const struct template *template, struct names *names);
 

@@ -282,9 +282,9 @@ static size_t find_buffer(struct loader *loader, const char *name, int line)
 {
     const struct template *template = loader->template;
     struct names names = {0};
-    for (size_t i = 0; i < template->buffer_count; i++)
-        if (strcmp(template->buffers[i].name, name) == 0)
-            return i;
+    size_t index = template_buffer(template, name);
+    if (index < template->buffer_count)
+        return index;
     for (size_t i = 0; i < template->buffer_count; i++)
         names_add(&names, template->buffers[i].name);
     if (names.items == NULL)

@@ -370,19 +370,14 @@ static void load(struct loader *loader)
     template->operations = loader_expression_of(loader, "metrics", "operations", &loader->grids);
 }
 
-static char *template_name_of(const char *path)
+/* Once its INI is read and, of a template that was sent, its source is there. */
+static int load_read(struct template *template, const char *path, struct error *error)
 {
     const char *slash = strrchr(path, '/');
     const char *base = slash != NULL ? slash + 1 : path;
     const char *dot = strrchr(base, '.');
-    return alloc_string_n(base, dot != NULL ? (size_t)(dot - base) : strlen(base));
-}
-
-/* Once its INI is read and, of a template that was sent, its source is there. */
-static int load_read(struct template *template, const char *path, struct error *error)
-{
     template->path = alloc_string(path);
-    template->name = template_name_of(path);
+    template->name = alloc_string_n(base, dot != NULL ? (size_t)(dot - base) : strlen(base));
     struct loader loader = {.template = template};
     load(&loader);
     loader_release(&loader);

@@ -7,13 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct value value_copy(struct value value)
-{
-    if (value.kind == VALUE_WORD)
-        value.as.word = alloc_string(value.as.word);
-    return value;
-}
-
 static void value_release(struct value value)
 {
     if (value.kind == VALUE_WORD)
@@ -22,7 +15,9 @@ static void value_release(struct value value)
 
 void bindings_set(struct bindings *bindings, const char *name, struct value value)
 {
-    struct value copy = value_copy(value);
+    struct value copy = value;
+    if (value.kind == VALUE_WORD)
+        copy.as.word = alloc_string(value.as.word);
     for (size_t i = 0; i < bindings->count; i++) {
         if (strcmp(bindings->items[i].name, name) == 0) {
             value_release(bindings->items[i].value);

@@ -133,14 +133,6 @@ static void add_helpers(struct names *names, const struct template *template)
             names_add(names, helper.launch->entry);
 }
 
-static bool is_defined(const struct template *template, const struct parameter *parameter)
-{
-    for (size_t i = 0; i < template->definition_count; i++)
-        if (strcmp(template->definitions[i].name, parameter->name) == 0)
-            return true;
-    return parameter->compiled;
-}
-
 /* Copies the values that the compiler gets. */
 static void add_defined(struct bindings *defined, const struct template *template,
                         const struct parameter *parameters, size_t count,
@@ -148,7 +140,10 @@ static void add_defined(struct bindings *defined, const struct template *templat
 {
     for (size_t i = 0; i < count; i++) {
         const struct value *value = bindings_find(values, parameters[i].name);
-        if (value != NULL && is_defined(template, &parameters[i]))
+        bool compiled = parameters[i].compiled;
+        for (size_t j = 0; j < template->definition_count; j++)
+            compiled = compiled || strcmp(template->definitions[j].name, parameters[i].name) == 0;
+        if (value != NULL && compiled)
             bindings_set(defined, parameters[i].name, *value);
     }
 }
