@@ -296,6 +296,43 @@ own_toolkit() {
     done
 }
 
+# meddle COMMAND: from now on, COMMAND is run once, before NVRTC's third compilation
+meddle() {
+    local library
+    library=$("$AUTOTUNE" worker compile </dev/null | sed 's/.*"path":"\([^"]*\)".*/\1/')
+    cat >meddling.c <<C
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+int nvrtcCompileProgram(void *program, int count, const char *const *options)
+{
+    int (*compile)(void *, int, const char *const *);
+    void *symbol = dlsym(RTLD_NEXT, "nvrtcCompileProgram");
+    memcpy(&compile, &symbol, sizeof symbol);
+    if (system("cd '$PWD' && echo >>compilations && [ \$(wc -l <compilations) = 3 ] && { $1; }") == -1)
+        abort();
+    return compile(program, count, options);
+}
+C
+    cc -D_GNU_SOURCE -shared -fPIC meddling.c -o meddling.so -Wl,--no-as-needed "$library" -Wl,-rpath,"$(dirname "$library")"
+    export AUTOTUNE_NVRTC=$PWD/meddling.so
+}
+
+@test "headers that vanish from TMPDIR under a compile worker cost no variant" {
+    rm -rf cache
+    export TMPDIR=$PWD/tmp
+    mkdir tmp
+    own
+    sed -i '1i #include "factor.h"' own.cu
+    echo '#define FACTOR 1' >factor.h
+    echo 'block_size = 64, 128, 192, 256, 320' >>sweep.ini
+    meddle 'rm -rf tmp/autotune-*'
+    autotune --config sweep.ini --arch sm_90 --jobs 1 --format csv
+    exits 0
+    [ "$(wc -l <compilations)" -gt 3 ]
+    equal "$(count outcome compiled)" 5
+}
+
 @test "headers are found as the compiler finds them, wherever they are" {
     export TMPDIR=$PWD/tmp
     mkdir -p tmp project/kernels/inc project/other project/real/deep elsewhere

@@ -52,8 +52,8 @@ static void set_root(struct server *server, const json_t *request)
 }
 
 /* Compiles to a cubin, in the form that it has in the cache, or to PTX: `*count` bytes. */
-static int compile(struct server *server, const json_t *request, char **bytes, size_t *count,
-                   struct error *error)
+static int compile_once(struct server *server, const json_t *request, char **bytes, size_t *count,
+                        struct error *error)
 {
     const json_t *headers = json_object_get(request, "headers");
     const char *key = json_string_value(json_object_get(request, "key"));
@@ -83,6 +83,24 @@ static int compile(struct server *server, const json_t *request, char **bytes, s
     free((void *)job.options);
     free((void *)job.headers);
     return status;
+}
+
+/* The same, and from all of the source's files. */
+static int compile(struct server *server, const json_t *request, char **bytes, size_t *count,
+                   struct error *error)
+{
+    enum { TRIES = 3 };
+    for (int i = 0; i < TRIES; i++) {
+        int status = compile_once(server, request, bytes, count, error);
+        if (server->staging.placed == NULL || staging_stands(&server->staging))
+            return status;
+        free(*bytes);
+        *bytes = NULL;
+    }
+    return error_set(error, ERROR_RECORD,
+                     "'%s' loses files while they are compiled; whatever cleans its folder must "
+                     "leave out autotune-*, or set TMPDIR to another folder",
+                     server->staging.folder);
 }
 
 /* Replies to a request. */

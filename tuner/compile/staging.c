@@ -29,7 +29,7 @@ static void clear(struct staging *staging)
     if (chdir("/proc/self/fdinfo") != 0)
         abort(); /* without /proc, no worker starts */
     write_file_remove_folder(staging->folder);
-    free(staging->placed);
+    json_decref(staging->placed);
     staging->placed = NULL;
 }
 
@@ -108,36 +108,36 @@ static int write_copy(const char *folder, const char *path, const struct channel
     return status;
 }
 
-/* What cannot be made will be missing, and the compiler says so. */
-static void make_way(const char *folder, const json_t *way)
+/* The path of a way's copy; NULL: it is no file. */
+static char *way_copy(const char *folder, const json_t *way)
 {
     enum source_way_kind kind = (enum source_way_kind)json_integer_value(json_array_get(way, 0));
-    const char *target = text_at(way, 2);
-    char *path =
-        alloc_format("%s%s%s", folder, text_at(way, 1), kind == SOURCE_WAY_FOLDER ? "/." : "");
-    char *there =
-        alloc_format("%s%s", target[0] == '/' ? folder : "", target); /* until it is followed */
-    if (kind != SOURCE_WAY_NAME && write_file_make_folders(path, NULL) == 0 &&
-        kind == SOURCE_WAY_LINK)
-        (void)!symlink(there, path);
-    free(there);
-    free(path);
+    return kind == SOURCE_WAY_NAME ? NULL
+                                   : alloc_format("%s%s%s", folder, text_at(way, 1),
+                                                  kind == SOURCE_WAY_FOLDER ? "/." : "");
 }
 
-int staging_place(struct staging *staging, const struct channel *channel, const json_t *request,
-                  struct error *error)
+/* A link that is a folder already, as a file below it was copied, stays one. */
+static int make_way(const char *folder, const json_t *way, struct error *error)
 {
-    const json_t *files = json_object_get(request, "files");
-    const json_t *ways = json_object_get(request, "ways");
-    json_t *both = json_pack("[O?, O?]", files, ways);
-    char *wanted = json_dumps(both, JSON_COMPACT);
-    int status = 0;
-    json_decref(both);
-    if (staging->placed != NULL && strcmp(staging->placed, wanted) == 0) {
-        free(wanted);
+    const char *target = text_at(way, 2);
+    char *path = way_copy(folder, way);
+    if (path == NULL)
         return 0;
-    }
-    clear(staging);
+    char *there =
+        alloc_format("%s%s", target[0] == '/' ? folder : "", target); /* until it is followed */
+    int status = write_file_make_folders(path, error);
+    if (status == 0 && target[0] != '\0' && symlink(there, path) != 0 && errno != EEXIST)
+        status = error_set_errno(error, ERROR_RECORD, "cannot create '%s'", path);
+    free(there);
+    free(path);
+    return status;
+}
+
+static int place(const struct staging *staging, const struct channel *channel, const json_t *files,
+                 const json_t *ways, struct error *error)
+{
+    int status = 0;
     for (size_t i = 1; i < json_array_size(files) && status == 0; i++) {
         const json_t *file = json_array_get(files, i);
         const struct channel_kept *kept = find_file(channel, file, error);
@@ -148,12 +148,45 @@ int staging_place(struct staging *staging, const struct channel *channel, const 
                                   : write_copy(staging->folder, text_at(file, 0), kept, error);
     }
     for (size_t i = 0; i < json_array_size(ways) && status == 0; i++)
-        make_way(staging->folder, json_array_get(ways, i));
+        status = make_way(staging->folder, json_array_get(ways, i), error);
     if (status == 0 && json_array_size(files) > 1 && chdir(staging->folder) != 0)
         status = error_set_errno(error, ERROR_RECORD, "cannot enter '%s'", staging->folder);
-    if (status == 0)
-        staging->placed = wanted;
-    else
-        free(wanted);
+    return status;
+}
+
+static bool exists(char *path)
+{
+    struct stat stat;
+    bool there = path == NULL || lstat(path, &stat) == 0;
+    free(path);
+    return there;
+}
+
+bool staging_stands(const struct staging *staging)
+{
+    const json_t *files = json_array_get(staging->placed, 0);
+    const json_t *ways = json_array_get(staging->placed, 1);
+    bool stands = staging->placed != NULL;
+    for (size_t i = 1; i < json_array_size(files) && stands; i++)
+        stands =
+            exists(alloc_format("%s%s", staging->folder, text_at(json_array_get(files, i), 0)));
+    for (size_t i = 0; i < json_array_size(ways) && stands; i++)
+        stands = exists(way_copy(staging->folder, json_array_get(ways, i)));
+    return stands;
+}
+
+int staging_place(struct staging *staging, const struct channel *channel, const json_t *request,
+                  struct error *error)
+{
+    json_t *files = json_object_get(request, "files");
+    json_t *ways = json_object_get(request, "ways");
+    json_t *wanted = json_pack("[O?, O?]", files, ways);
+    int status = 0;
+    if (!json_equal(staging->placed, wanted) || !staging_stands(staging)) {
+        clear(staging);
+        status = place(staging, channel, files, ways, error);
+        staging->placed = status == 0 ? json_incref(wanted) : NULL;
+    }
+    json_decref(wanted);
     return status;
 }

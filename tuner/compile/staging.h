@@ -18,12 +18,13 @@
 #include "template/source.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #define STAGING_ROOT "/proc/self/cwd"
 
 struct staging {
-    char *folder; /* it exists once there is something in it */
-    char *placed; /* what is in it, as text; NULL: nothing was asked for yet */
+    char *folder;   /* it exists once there is something in it */
+    json_t *placed; /* the files and the ways in it; NULL: nothing was asked for yet */
 };
 
 void staging_init(struct staging *staging);
@@ -42,6 +43,10 @@ void staging_describe(const struct source *source, json_t *request);
  */
 int staging_place(struct staging *staging, const struct channel *channel, const json_t *request,
                   struct error *error);
+
+/* Whether all that the latest request has placed is still there: $TMPDIR may be cleaned meanwhile. What was
+ * compiled without one of these files is not what was asked for. */
+bool staging_stands(const struct staging *staging);
 
 /* The text of the request's first file; NULL with ERROR_WORKER. It is the channel's. */
 const char *staging_first(const struct channel *channel, const json_t *request, const char **path,
