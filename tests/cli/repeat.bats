@@ -117,6 +117,16 @@ every() {
     lacks out "verified on one data set"
 }
 
+@test "a winner whose buffers take much longer to reset than it runs is verified in time" {
+    base_ns=3000 fast_fakes fault=cuMemsetD8Async:*:sleep1
+    sweep "n = 2^12" "block_size = 128, 256" "mode = good"
+    sed -i '2a launch_timeout_s = 0.5' sweep.ini
+    autotune --config sweep.ini --format csv
+    exits 0
+    [ "$(column runs | sort -u)" -eq 32 ]
+    is good measured
+}
+
 @test "variants that were given up beside a fast one are measured again if that is wrong after all" {
     # ten times as fast as the others until it is verified on other data; with it, the best is one of 30 with one sample
     fast_fakes noise=0.03 time.repeat_module=3000

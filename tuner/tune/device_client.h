@@ -93,8 +93,7 @@ int device_client_load(struct device_client *client, int64_t id, const char *cub
 
 /* How a loaded variant is verified. */
 struct device_client_check {
-    int unchecked_runs; /* before those */
-    double run_s;       /* that one of these takes, by its samples */
+    int unchecked_runs; /* before those; it is verified without them first, to know what they may take */
     int runs; /* each result is checked, and after the last two everything (gpu/verify.h) */
     unsigned data_set; /* of the fills' random numbers; 0: the usual one */
     bool careful;      /* everything is checked before it runs, too: no other variant is to blame */

@@ -424,13 +424,12 @@ static int verify_one(struct finals *finals, size_t contender, int runs, bool en
                       struct error *error)
 {
     struct device_client *client = finals->gpu->client;
-    size_t samples = endures ? finals->sample_counts[contender] : 0;
-    const struct device_client_check check = {
-        .unchecked_runs = (int)samples * finals->runs[contender],
-        .run_s = samples > 0 ? statistics_median(finals->samples_ns[contender], samples) * 1e-9 : 0,
-        .runs = runs,
-        .data_set = finals->usual[contender] ? 0 : finals->data_set,
-        .careful = finals->job->careful};
+    int samples = endures ? (int)finals->sample_counts[contender] : 0;
+    const struct device_client_check check = {.unchecked_runs = samples * finals->runs[contender],
+                                              .runs = runs,
+                                              .data_set =
+                                                  finals->usual[contender] ? 0 : finals->data_set,
+                                              .careful = finals->job->careful};
     struct device_client_answer answer;
     timings_stage(finals->tuning->timings, TIMING_VERIFY);
     int status =
