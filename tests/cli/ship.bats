@@ -738,6 +738,59 @@ C
     done
 }
 
+# headers FOLDER: a template `scale` there that includes "gain.h", which it finds in its include folder
+headers() {
+    mkdir -p "$1/include"
+    cp "$sweeps"/templates/scale.* "$1"
+    sed -i '1i #include "gain.h"' "$1/scale.cu"
+    sed -i '/^\[kernel\]/a include = include' "$1/scale.ini"
+    echo '#define GAIN 2' >"$1/include/gain.h"
+    printf '[sweep]\ntuned = results/tuned.ini\nresults = results\ntemplates = %s\n[scale]\n' "$1" >sweep.ini
+}
+
+@test "a bundle in the place of an older one has no header that the template finds instead of its own" {
+    headers templates
+    echo '#define GAIN 1' >templates/gain.h
+    autotune --config sweep.ini --quiet
+    exits 0
+    autotune bundle --templates templates --output bundle
+    exits 0
+    touch bundle/templates/mine
+    rm templates/gain.h
+    autotune --config sweep.ini --quiet
+    exits 0
+    autotune bundle --templates templates --output bundle
+    exits 0
+    [ ! -e bundle/templates/gain.h ]
+    [ -e bundle/templates/mine ]
+    autotune explain -k scale -t bundle --template bundle/templates/scale.ini
+    exits 0
+    has out "same GPU, same size"
+    sed -i '1i #include "next.h"' templates/scale.cu
+    touch templates/include/next.h
+    autotune --config sweep.ini --quiet
+    exits 0
+    echo '#define NEXT' >bundle/templates/next.h # of a template that this bundle has not
+    autotune bundle --templates templates --output bundle
+    exits 2
+    has err "bundle/templates/scale.ini: the copied template differs from the tuned one" "write this one to another folder"
+    [ ! -e bundle/tuned.ini ] # so that nothing takes it for a bundle
+}
+
+@test "a bundle has the template's include folder, though it uses no header of it" {
+    headers templates
+    sed -i 1d templates/scale.cu
+    autotune --config sweep.ini --quiet
+    exits 0
+    autotune bundle --templates templates --output bundle
+    exits 0
+    [ -d bundle/templates/include ]
+    equal "$(echo bundle*)" bundle
+    autotune explain -k scale -t bundle --arch sm_75
+    exits 0
+    has out "defaults of the template"
+}
+
 @test "a bundle's files stay in its folder, and are those that an application looks for, whatever sections are called" {
     printf '[scale]\nn = 2^10\nblock_size = 64\n' | sweep
     autotune --config sweep.ini
@@ -855,6 +908,9 @@ C
     equal "$(sed -n 's/^template_hash = //p' bundle/tuned.ini)" "$(sed -n 's/^template_hash = //p' results/tuned.ini)"
     equal "$(head -c 4 bundle/cubin/scale-*.cubin | tail -c 3)" ELF
     cmp newer/scale.cu bundle/templates/scale.cu
+    autotune explain -k scale -t bundle # as tuned_kernel_get() would
+    exits 0
+    has out "defaults of the template" "another version of the template"
 }
 
 @test "a comment in a template does not cost an application its configurations" {

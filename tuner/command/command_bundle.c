@@ -32,7 +32,7 @@ struct bundle {
     char *templates;
     char *output;
     char *work;   /* the folder beside `output` in which the bundle is made; NULL: none yet */
-    char **files; /* in it */
+    char **files; /* in it, and folders that may be empty, whose paths end in '/' */
     size_t file_count;
     char **kernels;
     char **sources; /* "FILE=KERNEL" */
@@ -96,18 +96,35 @@ static int copy_file(struct bundle *bundle, const char *folder, const char *file
     return status;
 }
 
-/* The copy must have the same hash, so that the template that was tuned is the one that ships. */
-static int check_copy(struct bundle *bundle, const struct template *original, struct error *error)
+/* An include folder counts also if nothing in it is used. */
+static int copy_folder(struct bundle *bundle, const char *folder, const char *path,
+                       struct error *error)
+{
+    const char *name = inside(folder, path);
+    if (name == NULL)
+        return 0;
+    char *copy = alloc_format("%s/templates/%s/", bundle->work, name);
+    note_file(bundle, copy);
+    int status = write_file_make_folders(copy, error);
+    free(copy);
+    return status;
+}
+
+/* The copy in the folder of a bundle must have the same hash, so that the template that was tuned is the one
+ * that ships. `cure` is what to do if it has not. */
+static int check_copy(const char *folder, const struct template *original, const char *cure,
+                      struct error *error)
 {
     struct template copy;
-    char *path = alloc_format("%s/templates/%s.ini", bundle->work, original->name);
+    char *path = alloc_format("%s/templates/%s.ini", folder, original->name);
     int status = template_load(&copy, path, error);
     if (status == 0) {
         if (strcmp(copy.hash, original->hash) != 0)
             status =
                 error_set_at(error, ERROR_CONFIG, path, 0,
                              "the copied template differs from the tuned one, because an #include "
-                             "finds another file");
+                             "finds another file%s",
+                             cure);
         template_release(&copy);
     }
     free(path);
@@ -145,8 +162,10 @@ static int copy_template(struct bundle *bundle, const struct template *template,
         status = copy_file(bundle, folder, template->source.headers[i], error);
     for (size_t i = 0; i < template->buffer_count && status == 0; i++)
         status = copy_scratch_file(bundle, folder, &template->buffers[i], error);
+    for (size_t i = 0; i < template->source.include_count && status == 0; i++)
+        status = copy_folder(bundle, folder, template->source.include_folders[i], error);
     free(ini);
-    return status != 0 ? status : check_copy(bundle, template, error);
+    return status != 0 ? status : check_copy(bundle->work, template, "", error);
 }
 
 /* The template of `entry`, loaded and copied on first use. NULL with an error. */
@@ -371,8 +390,6 @@ static int add_sources(struct bundle *bundle, const struct tuned_table *table, s
     return status;
 }
 
-/* --- the folder --- */
-
 /* --- entries --- */
 
 static const char *tuned_file(const struct bundle *bundle)
@@ -446,22 +463,76 @@ static int make_work_folder(struct bundle *bundle, struct error *error)
     return ERROR_RECORD;
 }
 
-/* Moves the files to the output; tuned.ini comes last: when it is there, so is the rest. */
+/* Removes a file of an older bundle from the output unless the new one has it, too. */
+static void drop_older_file(const struct bundle *bundle, const char *templates, const char *file)
+{
+    const char *name = inside(templates, file);
+    bool kept = name == NULL;
+    for (size_t i = 0; i < bundle->file_count && !kept; i++) {
+        const char *path = inside(bundle->work, bundle->files[i]);
+        kept = strncmp(path, "templates/", strlen("templates/")) == 0 &&
+               strcmp(path + strlen("templates/"), name) == 0;
+    }
+    if (!kept)
+        (void)unlink(file);
+}
+
+/* Removes the headers of an older bundle's templates that these do not have any more, but might find. */
+static void drop_older_files(const struct bundle *bundle)
+{
+    char *folder = alloc_format("%s/templates", bundle->output);
+    char *templates = realpath(folder, NULL);
+    for (size_t i = 0; i < bundle->loaded_count && templates != NULL; i++) {
+        struct template older;
+        char *path = alloc_format("%s/%s.ini", templates, bundle->loaded[i].name);
+        if (access(path, R_OK) == 0 && template_load(&older, path, NULL) == 0) {
+            drop_older_file(bundle, templates, older.source.path);
+            for (size_t j = 0; j < older.source.header_count; j++)
+                drop_older_file(bundle, templates, older.source.headers[j]);
+            template_release(&older);
+        }
+        free(path);
+    }
+    free(templates);
+    free(folder);
+}
+
+/* Withdraws an older bundle, unless its tuned INI is the one to pack: while its files are replaced, it is
+ * neither the old one nor the new one. */
+static int withdraw_older(const struct bundle *bundle, const char *path, struct error *error)
+{
+    char *packed = realpath(tuned_file(bundle), NULL);
+    char *older = realpath(path, NULL);
+    int status = 0;
+    if (older != NULL && (packed == NULL || strcmp(older, packed) != 0) && unlink(path) != 0)
+        status = error_set_errno(error, ERROR_RECORD, "cannot remove '%s'", path);
+    if (status == 0 && older != NULL)
+        drop_older_files(bundle);
+    free(older);
+    free(packed);
+    return status;
+}
+
+/* Moves the files to the output; tuned.ini, without which there is no bundle, goes first and comes last. */
 static int move_files(const struct bundle *bundle, struct error *error)
 {
-    int status = 0;
+    char *tuned = alloc_format("%s/tuned.ini", bundle->output);
+    int status = withdraw_older(bundle, tuned, error);
     for (size_t i = 0; i < bundle->file_count && status == 0; i++) {
         const char *file = bundle->files[i];
+        bool is_folder = file[strlen(file) - 1] == '/';
         char *path = alloc_format("%s%s", bundle->output, file + strlen(bundle->work));
         status = write_file_make_folders(path, error);
-        if (status == 0 && rename(file, path) != 0)
+        if (status == 0 && !is_folder && rename(file, path) != 0)
             status = error_set_errno(error, ERROR_RECORD, "cannot write '%s'", path);
         free(path);
     }
-    char *path = alloc_format("%s/tuned.ini", bundle->output);
+    for (size_t i = 0; i < bundle->loaded_count && status == 0; i++)
+        status = check_copy(bundle->output, &bundle->loaded[i],
+                            " of an older bundle; write this one to another folder", error);
     if (status == 0)
-        status = tuned_file_write(path, &bundle->tuned, error);
-    free(path);
+        status = tuned_file_write(tuned, &bundle->tuned, error);
+    free(tuned);
     return status;
 }
 

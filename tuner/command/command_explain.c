@@ -53,25 +53,13 @@ static bool is_given(const struct tuned_query *query, const char *name)
     return i < query->problem_count;
 }
 
-/* Loads a template of the bundle; without one, it has no problem values. */
-static void load_bundled(struct template *template, const char *bundle, const char *name)
-{
-    char *path = alloc_format("%s/templates/%s.ini", bundle, name);
-    if (access(path, R_OK) == 0)
-        (void)template_load(template, path, NULL);
-    free(path);
-}
-
 /* What the look-up took for the values of the problem that are not given. */
 static void print_taken(const struct command_query *query)
 {
     const struct tuned_configuration *from = query->match.from;
     const struct tuned_query *asked = &query->query;
-    struct template bundled = {0};
-    const struct template *template = query->template_path != NULL ? &query->template : &bundled;
+    const struct template *template = &query->template;
     size_t count = 0;
-    if (query->template_path == NULL && query->tuned != NULL)
-        load_bundled(&bundled, query->tuned, from->template_name);
     for (size_t i = 0; i < template->problem_count; i++) {
         char text[VALUE_TEXT_BYTES];
         const struct parameter *value = &template->problem[i];
@@ -86,14 +74,13 @@ static void print_taken(const struct command_query *query)
                    from->problem[i].name, from->problem[i].text);
     if (count > 0)
         putchar('\n');
-    template_release(&bundled);
 }
 
 static void print_answer(const struct command_query *query)
 {
     char text[1024];
     const struct tuned_match *match = &query->match;
-    if (query->template_path != NULL)
+    if (query->query.template_hash != NULL)
         printf("template %s: version %s\n", query->template.name, query->template.hash);
     (void)tuned_explain(&query->query, match, text, sizeof text);
     puts(text);
@@ -107,10 +94,29 @@ static void print_answer(const struct command_query *query)
                match->from->template_hash);
 }
 
+/* In a bundle, the template is the one that tuned_kernel_get() would compare with. One that cannot be loaded has
+ * no problem values and no version here. */
+static void take_bundled(struct command_query *query)
+{
+    const struct tuned_configuration *configuration;
+    const char *name = query->kernel;
+    if (query->template_path != NULL || query->tuned == NULL)
+        return;
+    for (size_t i = 0; (configuration = tuned_at(query->table, i)) != NULL; i++)
+        if (strcmp(configuration->kernel, query->kernel) == 0)
+            name = configuration->template_name;
+    char *path = alloc_format("%s/templates/%s.ini", query->tuned, name);
+    if (access(path, R_OK) == 0 && template_load(&query->template, path, NULL) == 0)
+        query->query.template_hash = query->template.hash;
+    free(path);
+}
+
 static int explain(void *user, struct command_input *input, struct error *error)
 {
     struct command_query *query = user;
     int status = command_query_load(query, true, error);
+    if (status == 0)
+        take_bundled(query);
     if (status == 0)
         status = command_query_find_gpu(query, error);
     if (status == 0)
