@@ -303,10 +303,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(throttled_samples_are_taken_again_in_their_round),
         SCRATCH_TEST(a_finalist_that_fails_is_out),
         SCRATCH_TEST(a_finalist_that_costs_the_worker_is_out),
-<<<<<<< HEAD
-=======
         SCRATCH_TEST(the_winner_may_hang_at_the_end),
->>>>>>> 8a43ea1d (tests: the winner's last verification has a deadline of its own)
         SCRATCH_TEST(the_race_goes_on_when_the_leader_fails),
         SCRATCH_TEST(the_winner_stays_when_a_rival_fails_at_the_end),
         SCRATCH_TEST(damage_is_blamed_on_its_culprit),
