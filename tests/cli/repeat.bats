@@ -5,7 +5,7 @@ shared_cubins=yes
 load helper
 
 readers="kept lower highest lowest times_0" # of an output that they have not written
-bad="once late alternate third spoil toggle memo_state module module_late far stray alike ticket"
+bad="once late alternate third spoil toggle memo_state module module_late far beside beyond sums stray alike ticket"
 
 # sweep VALUES...: sweep.ini with these lines
 sweep() {
@@ -15,7 +15,7 @@ sweep() {
 # fast_fakes [KEY=VALUE...]: on the GPU, what computes nothing takes no time; so here
 fast_fakes() {
     stand_in noise=0.002 "base_ns=${base_ns:-40000}" time.repeat_until=2000 time.repeat_every=2000 time.repeat_module=2000 time.repeat_module_late=2000 time.repeat_toggle=2000 \
-        time.repeat_ticket=2000 time.repeat_alike=2000 time.repeat_spoil=2000 time.repeat_far=2000 time.repeat_stray=2000 \
+        time.repeat_ticket=2000 time.repeat_alike=2000 time.repeat_spoil=2000 time.repeat_far=2000 time.repeat_stray=2000 time.repeat_beyond=2000 time.repeat_sums=2000 \
         time.repeat_count=100 time.repeat_memo_done=100 time.repeat_module_done=100 time.repeat_module_late_count=100 time.repeat_slow=900000 "$@"
 }
 
@@ -81,6 +81,20 @@ every() {
     exits 0
     is memo measured
     is good measured
+}
+
+@test "a store into the guards of what the tuner or other variants have is found, and nobody else is blamed" {
+    templates=$scratch/templates
+    cp -r "$sweeps/templates" templates
+    sed -i -e 's/^copy = 0/&\npad = 0/' -e '/^\[buffer.out\]/,/^$/ s/^length = n$/length = n + pad/' templates/repeat.ini
+    fast_fakes time.repeat_others=2000
+    sweep "pad = 0, 1, 2" "mode = good, others" "copy = 0, 1, 3" "block_size = 128, 256" \
+        'constraint = mode == "good" and copy == 0 or mode == "others" and copy > 0 and block_size == 256 and pad < 2'
+    autotune --config sweep.ini --format csv
+    exits 0
+    is others wrong_result
+    is good measured
+    lacks err "writes outside its result"
 }
 
 @test "run verifies consecutive runs on two data sets, and says what differs" {
@@ -229,7 +243,7 @@ END
         rm -rf results
         autotune --config sweep.ini --format csv
         exits 0
-        [ "$(column runs | sort -u | tail -n 1)" -eq 32 ]
+        cat out >&3;     [ "$(column runs | sort -u | tail -n 1)" -eq 32 ]
         is good measured
         for mode in $readers; do
             is "$mode" wrong_result

@@ -198,10 +198,11 @@ namespace tensor
 {
 #include "templates/tensor.cu"
 }
-/* Of repeat.cu: the data of the next buffer, behind its guard. */
+/* Of repeat.cu: the data of the next buffer, behind its guard; those of this one if it is the last. */
 char *next_buffer(void *data, uint64_t)
 {
-    return reinterpret_cast<char *>(memory_next(reinterpret_cast<CUdeviceptr>(data))) + 4096;
+    CUdeviceptr next = memory_next(reinterpret_cast<CUdeviceptr>(data));
+    return next != 0 ? reinterpret_cast<char *>(next) + 4096 : static_cast<char *>(data);
 }
 namespace repeat
 {
@@ -370,6 +371,7 @@ const struct kernel kernels[] = {
     KERNEL(own, autotune_compare),
     KERNEL(own, autotune_checksum),
     KERNEL(own, autotune_fingerprint),
+    {"autotune_soil", nothing, none, none, copy_of_none, KERNEL_DONE},
     KERNEL(own, autotune_check_guards),
     KERNEL(scale, scale_good),
     KERNEL(scale, scale_wrong),
@@ -426,6 +428,9 @@ const struct kernel kernels[] = {
     KERNEL(repeat, repeat_module),
     KERNEL(repeat, repeat_module_done),
     KERNEL(repeat, repeat_far),
+    KERNEL(repeat, repeat_others),
+    KERNEL(repeat, repeat_beyond),
+    KERNEL(repeat, repeat_sums),
     KERNEL(repeat, repeat_stray),
     KERNEL(repeat, repeat_alike),
     KERNEL(repeat, repeat_ticket),

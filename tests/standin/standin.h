@@ -41,7 +41,7 @@ struct fault {
 };
 
 #define FAULTS_MAX 16
-#define ENTRY_TIMES_MAX 16
+#define ENTRY_TIMES_MAX 24
 #define PROCESSES_MAX 64
 
 #define SHORTEST_NS 32.0 /* no launch takes less */

@@ -245,7 +245,7 @@ static int look(const struct making *making, const struct device_buffer *buffer,
                 uint64_t seen[SEEN])
 {
     const struct data_store *store = making->store;
-    struct guard_checks checks = {0};
+    struct guard_checks checks = {.pattern = GUARD_PATTERN};
     int status = clear_sums(making);
     if (status == 0)
         status = device_buffer_fingerprint(store->device, buffer, store->sums, making->error);
@@ -296,6 +296,8 @@ static int run_helper(const struct making *making, struct helper_run *run,
     struct error *error = making->error;
     uint64_t(*before)[SEEN] = alloc_zeroed(store->template->buffer_count, sizeof *before);
     int status = device_data_restore(making->data, store->device, error);
+    if (status == 0) /* a variant may have damaged them */
+        status = device_buffer_guard(store->device, own, GUARD_PATTERN, error);
     for (size_t i = 0; i < store->template->buffer_count && status == 0; i++) {
         const struct device_buffer *buffer = &making->data->buffers[i];
         if (store->template->buffers[i].access == ACCESS_WRITE && buffer->base != 0)
@@ -501,7 +503,7 @@ static int take(const struct making *making, size_t member, const struct binding
     int status = item != NULL ? move(making, item, place) : make(making, member, parameters);
     if (status == 0 && stale)
         status = fill(making, item);
-    store->refills += stale;
+    store->refills += stale || item == NULL;
     if (status == 0)
         give(store, item != NULL ? item : find(store, member, parameters), making->data);
     return status;
@@ -553,32 +555,65 @@ void data_store_note_run(struct data_store *store)
     store->runs++;
 }
 
-/* Marks an item whose contents are not what was made. */
-static int check_item(struct data_store *store, struct data_item *item, struct error *error)
+/* Mends the guards of a buffer; `*damaged` if there was something to mend, or the contents are not what
+ * was made. */
+static int check_buffer(struct data_store *store, const struct device_buffer *buffer, bool constant,
+                        uint64_t fingerprint, bool *damaged, struct error *error)
 {
     const struct making making = {.store = store, .error = error};
-    const struct device_buffer *constant = constant_of(store, item);
-    uint64_t fingerprint = 0;
-    if (constant == NULL || item->stale || item->intact == store->runs)
+    uint64_t seen[SEEN];
+    if (buffer->base == 0)
         return 0;
-    int status = clear_sums(&making);
+    int status = look(&making, buffer, seen);
+    if (status != 0)
+        return status;
+    *damaged =
+        *damaged || seen[SEEN_DAMAGE] != 0 || (constant && seen[SEEN_CONTENTS] != fingerprint);
+    return seen[SEEN_DAMAGE] == 0
+               ? 0
+               : device_buffer_guard(store->device, buffer, GUARD_PATTERN, error);
+}
+
+/* Mends the guards of an item, and marks it if there is damage. */
+static int check_item(struct data_store *store, struct data_item *item, bool *damaged,
+                      struct error *error)
+{
+    const struct device_buffer *constant = constant_of(store, item);
+    bool bad = false;
+    if (item->stale || item->intact == store->runs)
+        return 0;
+    int status = check_buffer(store, &item->buffer, constant == &item->buffer, item->fingerprint,
+                              &bad, error);
     if (status == 0)
-        status = device_buffer_fingerprint(store->device, constant, store->sums, error);
-    if (status == 0)
-        status = fetch_sums(&making, &fingerprint, 1);
-    item->stale = status == 0 && fingerprint != item->fingerprint;
+        status = check_buffer(store, &item->pristine, constant == &item->pristine,
+                              item->fingerprint, &bad, error);
+    item->stale = item->stale || bad;
+    *damaged = *damaged || bad;
     return status;
 }
 
 int data_store_check(struct data_store *store, const struct bindings *parameters,
                      struct error *error)
 {
+    bool damaged = false;
     int status = 0;
     for (size_t i = 0; i < member_count(store) && status == 0; i++) {
         struct data_item *item = find(store, i, parameters);
         if (item != NULL)
-            status = check_item(store, item, error);
+            status = check_item(store, item, &damaged, error);
     }
+    return status;
+}
+
+int data_store_check_others(struct data_store *store, bool *damaged, struct error *error)
+{
+    int status = 0;
+    *damaged = false;
+    for (size_t i = 0; i < store->count && status == 0; i++)
+        if (store->list[i]->used < store->time) {
+            status = check_item(store, store->list[i], damaged, error);
+            store->list[i]->intact = store->runs;
+        }
     return status;
 }
 

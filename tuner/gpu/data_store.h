@@ -96,13 +96,17 @@ void data_store_draw(struct data_store *store, uint64_t data_set);
 
 /*
  * A variant may write anywhere. data_store_check() compares what a variant with these parameters would
- * find with what was made, unless data_store_trust() has said so since the last variant ran; what has
+ * find, guards included, with what was made, unless data_store_trust() has said so since the last variant ran; what has
  * changed is made again when it is next taken. data_store_trust() says that this was just found of
  * everything that data_store_take() last took. Returns 0 or ERROR_DEVICE.
  */
 int data_store_check(struct data_store *store, const struct bindings *parameters,
                      struct error *error);
 void data_store_trust(struct data_store *store);
+
+/* The same for all that it did not take: other variants' data, that a stray write may have hit. Says whether
+ * any was damaged since it was last checked. */
+int data_store_check_others(struct data_store *store, bool *damaged, struct error *error);
 
 /* A variant is about to run. */
 void data_store_note_run(struct data_store *store);

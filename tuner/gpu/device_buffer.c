@@ -95,14 +95,21 @@ int device_buffer_new(struct device_context *device, struct device_buffer *buffe
     if (status != 0)
         return status;
     buffer->data = buffer->base + GUARD_BYTES;
-    status =
-        CUDA(device, cuMemsetD8Async, buffer->base, GUARD_PATTERN, GUARD_BYTES, device->stream);
-    if (status == 0)
-        status = CUDA(device, cuMemsetD8Async, buffer->data + buffer->bytes, GUARD_PATTERN,
-                      GUARD_BYTES, device->stream);
+    status = device_buffer_guard(device, buffer, GUARD_PATTERN, error);
     if (status != 0)
         device_buffer_free(device, buffer);
     return status;
+}
+
+int device_buffer_guard(struct device_context *device, const struct device_buffer *buffer,
+                        unsigned char pattern, struct error *error)
+{
+    if (buffer->base == 0)
+        return 0;
+    int status = CUDA(device, cuMemsetD8Async, buffer->base, pattern, GUARD_BYTES, device->stream);
+    return status != 0 ? status
+                       : CUDA(device, cuMemsetD8Async, buffer->data + buffer->bytes, pattern,
+                              GUARD_BYTES, device->stream);
 }
 
 void device_buffer_free(struct device_context *device, struct device_buffer *buffer)
@@ -207,7 +214,7 @@ int device_buffer_fingerprint(struct device_context *device, const struct device
 int device_buffer_end_guards(struct device_context *device, struct guard_checks *checks,
                              struct error *error)
 {
-    int pattern = GUARD_PATTERN;
+    int pattern = checks->pattern;
     int count = checks->count;
     void *arguments[] = {checks, &count, &pattern};
     checks->count = 0;
@@ -221,7 +228,7 @@ int device_buffer_check_guards(struct device_context *device, const struct devic
                                struct error *error)
 {
     const CUdeviceptr guards[] = {buffer->base, buffer->data + buffer->bytes};
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2 && buffer->base != 0; i++) {
         checks->guard[checks->count] = guards[i];
         checks->damaged[checks->count++] = damaged;
     }

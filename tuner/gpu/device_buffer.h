@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GUARD_PATTERN = 0xc3 };
+enum { GUARD_PATTERN = 0xc3 }; /* as a float -391, as an integer negative */
 
 struct device_buffer {
     CUdeviceptr base; /* of the guard in front; 0: not allocated */
@@ -59,6 +59,10 @@ int device_buffer_new(struct device_context *device, struct device_buffer *buffe
                       struct error *error);
 void device_buffer_free(struct device_context *device, struct device_buffer *buffer);
 
+/* Fills the guards, unless the buffer is not allocated. What reads beyond a buffer finds the pattern there. */
+int device_buffer_guard(struct device_context *device, const struct device_buffer *buffer,
+                        unsigned char pattern, struct error *error);
+
 /*
  * Fills the buffer as the template says, with the random numbers of `data_set` (fill.h); FILL_NONE
  * poisons it. A file must contain exactly buffer->length elements of the buffer's type. The caller
@@ -93,15 +97,16 @@ int device_buffer_sums(struct device_context *device, const struct device_buffer
 int device_buffer_fingerprint(struct device_context *device, const struct device_buffer *buffer,
                               CUdeviceptr sum, struct error *error);
 
-/* Guards to be checked, as device_kernels.cu takes them. Initialise to zero. */
+/* Guards to be checked, as device_kernels.cu takes them. Set `pattern`, and the others to zero. */
 enum { GUARDS = 16 };
 struct guard_checks {
     CUdeviceptr guard[GUARDS];
     CUdeviceptr damaged[GUARDS];
     int count;
+    unsigned char pattern;
 };
 
-/* Adds a buffer's guards, whose damaged bytes are added to the number at `damaged`, and queues the check of
+/* Adds the guards of a buffer that is allocated, whose damaged bytes are added to the number at `damaged`, and queues the check of
  * all that were added if there are many. After the last buffer, device_buffer_end_guards() queues the rest. */
 int device_buffer_check_guards(struct device_context *device, const struct device_buffer *buffer,
                                CUdeviceptr damaged, struct guard_checks *checks,

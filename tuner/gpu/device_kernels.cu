@@ -101,6 +101,16 @@ __device__ static u16 float_to_half(float x)
     return (u16)(sign | (magnitude - 0x38000000u) >> 13);
 }
 
+/* To float, but odd if that is not exact: rounding it once more, to 16 bits, is then as rounding x once. */
+__device__ static float to_odd_float(double x)
+{
+    float near = (float)x;
+    u32 bits = float_bits(near);
+    if (x != x || (double)near == x)
+        return near;
+    return bits_float((fabs((double)near) > fabs(x) ? bits - 1 : bits) | 1);
+}
+
 /* float to bfloat16, rounded to nearest, ties to even */
 __device__ static u16 float_to_bfloat16(float x)
 {
@@ -163,6 +173,18 @@ __device__ static u64 whole(const void *buffer, u64 i, int type)
         return ((const u64 *)buffer)[i];
     double x = fetch(buffer, i, type);
     return x < 0 ? (u64)(long long)x : x < 18446744073709551616.0 ? (u64)x : 0; /* 2^64 */
+}
+
+/* |a - b| of two elements. Of integers it is exact until it is rounded, unless their signs differ. */
+__device__ static double distance(const void *a, int a_type, const void *b, int b_type, u64 i)
+{
+    double x = fetch(a, i, a_type);
+    double y = fetch(b, i, b_type);
+    if (a_type >= HALF || b_type >= HALF || (x < 0) != (y < 0))
+        return fabs(x - y);
+    u64 left = whole(a, i, a_type);
+    u64 right = whole(b, i, b_type);
+    return (double)(left > right ? left - right : right - left);
 }
 
 __device__ static u64 element_bits(const void *buffer, u64 i, int bytes)
@@ -316,13 +338,15 @@ extern "C" __global__ void autotune_compare(const void *out, int type, const voi
         } else {
             double x = fetch(out, i, type);
             double y = fetch(reference, i, reference_type);
-            if (exact)
-                y = rounded(y, type);
-            bool finite = y - y == 0;
-            same = x == y || (finite && fabs(x - y) <= absolute + relative * fabs(y)) ||
-                   (nan_equal && !left_out && x != x && y != y);
             if (exact && type < HALF)
-                same = same && whole(out, i, type) == whole(reference, i, reference_type);
+                same = x == y && whole(out, i, type) == whole(reference, i, reference_type);
+            else if (exact)
+                same = x == rounded(type == HALF || type == BFLOAT16 ? to_odd_float(y) : y, type);
+            else
+                same = (x == y && type >= HALF) ||
+                       (y - y == 0 && distance(out, type, reference, reference_type, i) <=
+                                          absolute + relative * fabs(y));
+            same = same || (nan_equal && !left_out && !left_reference && x != x && y != y);
         }
         if (!same) {
             atomicAdd(&result->mismatches, 1ull);
@@ -379,6 +403,17 @@ extern "C" __global__ void autotune_fingerprint(const void *data, u64 bytes, u64
     }
     add_by_warp(sum, hash);
 }
+
+#ifdef __CUDACC__
+/* Fills the shared memory of a multiprocessor, whose blocks it must be launched to take up alone. */
+extern "C" __global__ void autotune_soil(u32 pattern, u32 words)
+{
+    extern __shared__ u32 shared_words[];
+    volatile u32 *word = shared_words; /* or the compiler leaves the stores out */
+    for (u32 i = threadIdx.x; i < words; i += blockDim.x)
+        word[i] = pattern;
+}
+#endif
 
 /* Counts the bytes of each of `count` guards that are not `pattern`, with one block per guard. */
 extern "C" __global__ void autotune_check_guards(struct guards guards, int count, int pattern)

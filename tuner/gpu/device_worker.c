@@ -138,6 +138,9 @@ static int do_verify(struct device_session *session, const json_t *request, stru
         status = trial_prepare(session, variant, 0, is_careful(request), answer, error);
     if (answer->unfit) /* no such data can be made; the usual ones can */
         data_store_draw(&session->problem.store, FILL_USUAL_DATA);
+    bool intact; /* or mended, so that this variant is not blamed */
+    if (status == 0 && is_careful(request))
+        status = data_store_check_others(&session->problem.store, &intact, error);
     int64_t start = clock_ns();
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = run_unchecked(session, variant,
@@ -145,7 +148,9 @@ static int do_verify(struct device_session *session, const json_t *request, stru
                                answer, error);
     for (int64_t i = 0; (i < runs || i == 0) && status == 0 && answer->outcome == OUTCOME_MEASURED;
          i++)
-        status = trial_verify(session, variant, NULL, i + 2 >= runs, answer, error);
+        status = trial_verify(session, variant, i + 2 >= runs, answer, error);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+        status = trial_check_others(session, answer, error);
     if (status == 0)
         status = list_differences(session, request, variant, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)

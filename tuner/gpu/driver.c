@@ -262,6 +262,21 @@ int device_launch_support(struct device_context *device, enum support_kernel ker
                 device->stream, arguments, NULL);
 }
 
+int device_soil_shared(struct device_context *device, unsigned char pattern, struct error *error)
+{
+    CUfunction soil = device->support[SUPPORT_soil];
+    unsigned bytes = (unsigned)device->gpu.attributes[GPU_max_shared_bytes_per_block_optin];
+    unsigned words = bytes / 4;
+    unsigned bits = 0x01010101u * pattern;
+    void *arguments[] = {&bits, &words};
+    int status = CUDA(device, cuFuncSetAttribute, soil,
+                      CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
+    return status != 0
+               ? status
+               : CUDA(device, cuLaunchKernel, soil, (unsigned)device->gpu.attributes[GPU_sm_count],
+                      1, 1, 1024, 1, 1, bytes, device->stream, arguments, NULL);
+}
+
 int device_synchronise(struct device_context *device, struct error *error)
 {
     return CUDA(device, cuStreamSynchronize, device->stream);

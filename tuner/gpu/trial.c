@@ -112,14 +112,26 @@ static struct verify begin_verify(struct device_session *session, struct device_
         .problem = &session->problem, .variant = variant, .batches = &session->sampling.batches};
 }
 
-int trial_verify(struct device_session *session, struct device_variant *variant,
-                 struct measure *measure, bool everything, struct answer *answer,
-                 struct error *error)
+int trial_verify(struct device_session *session, struct device_variant *variant, bool everything,
+                 struct answer *answer, struct error *error)
 {
     struct verify verify = begin_verify(session, variant);
-    int status = verify_run(&verify, measure, everything, error);
+    int status = verify_run_hostile(&verify, everything, error);
     const char *when = session->problem.store.data_set > 0 ? "with other random numbers, " : "";
     return conclude(session, &verify, when, status, answer, error);
+}
+
+int trial_check_others(struct device_session *session, struct answer *answer, struct error *error)
+{
+    bool damaged;
+    int status = data_store_check_others(&session->problem.store, &damaged, error);
+    if (status == 0 && damaged && answer->outcome == OUTCOME_MEASURED) {
+        answer->outcome = OUTCOME_WRONG_RESULT;
+        session->damaged = true;
+        (void)error_set(error, ERROR_OK,
+                        "data of other variants was changed, far outside all buffers");
+    }
+    return status;
 }
 
 /* Two consecutive runs of the last batch: a variant may be wrong in every other one. The last run comes
@@ -222,7 +234,9 @@ static int verify_first(struct device_session *session, const json_t *request,
     struct measure *measure = hopeless_ns > 0 ? &session->sampling.measure : NULL;
     double ns;
     int64_t start = clock_ns();
-    int status = trial_verify(session, variant, measure, false, answer, error);
+    struct verify verify = begin_verify(session, variant);
+    int status = verify_run(&verify, measure, false, error);
+    status = conclude(session, &verify, "", status, answer, error);
     if (status != 0 || answer->outcome != OUTCOME_MEASURED || measure == NULL)
         return status;
     status = trial_ran(session, variant, measure_take_run(measure, &session->device, &ns, error),

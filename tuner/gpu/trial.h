@@ -42,11 +42,13 @@ int trial_load(struct device_session *session, struct device_variant *variant, c
 int trial_ran(struct device_session *session, const struct device_variant *variant, int status,
               struct answer *answer);
 
-/* Runs the variant once, between the events of measure_queue_run() unless `measure` is NULL, and checks
- * the result (verify.h). If something was written that may not be, sets session->damaged. */
-int trial_verify(struct device_session *session, struct device_variant *variant,
-                 struct measure *measure, bool everything, struct answer *answer,
-                 struct error *error);
+/* Runs the variant once as verify_run_hostile() does, and checks the result (verify.h). If something was
+ * written that may not be, sets session->damaged. */
+int trial_verify(struct device_session *session, struct device_variant *variant, bool everything,
+                 struct answer *answer, struct error *error);
+
+/* After runs of a variant: whether they damaged the data of another one. Returns 0 or ERROR_DEVICE. */
+int trial_check_others(struct device_session *session, struct answer *answer, struct error *error);
 
 /*
  * Takes the samples that the request asks for (measure.h), and checks two consecutive ones behind

@@ -10,7 +10,7 @@
  * of each thing that is checked. Of an expectation these are {mismatches, ~first, unwritten} of a comparison,
  * or sums (device_buffer.h), and the fingerprint of the expected result; of a buffer, the number of damaged
  * guard bytes, and the fingerprints of what no variant may change, itself or its initial contents, and of
- * the copies that batches work on; of a verifier, the sums of its buffer and what it counted; and the sums
+ * the copies that batches work on; of both, the damaged guard bytes of what no variant may change; of a verifier, the sums of its buffer and what it counted; and the sums
  * of the memory for scratch buffers that is not in use. A variant cannot know where the slots are, and they
  * are cleared after its run.
  */
@@ -18,7 +18,8 @@ enum { FOUND_MISMATCHES, FOUND_FIRST_INVERTED, FOUND_UNWRITTEN };
 enum { FOUND_EXPECTED = SUMS };
 enum { FOUND_DAMAGED, FOUND_CONSTANT, FOUND_COPIES };
 enum { FOUND_WRONG = SUMS };
-enum { SLOTS = SUMS + 1 };
+enum { FOUND_AROUND = SUMS + 1 };
+enum { SLOTS = SUMS + 2 };
 
 enum checked { CHECKED_EXPECTATION, CHECKED_BUFFER, CHECKED_VERIFIER, CHECKED_ARENA, CHECKED_END };
 
@@ -118,22 +119,28 @@ static int queue_expectation(struct device_problem *problem, const struct device
                : compare(problem, variant, index, 0, error);
 }
 
+/* A buffer as the variant has it. */
+static const struct device_buffer *buffer_of(const struct device_problem *problem,
+                                             const struct device_variant *variant, size_t index)
+{
+    bool scratch = problem->template.buffers[index].access == ACCESS_SCRATCH;
+    return scratch ? &variant->scratch[index] : &variant->data.buffers[index];
+}
+
 /* The last run's outputs, and the guards. */
 static int queue_results(struct device_problem *problem, const struct device_variant *variant,
-                         struct error *error)
+                         unsigned char guard, struct error *error)
 {
-    struct guard_checks guards = {0};
+    struct guard_checks guards = {.pattern = guard};
     int status = clear(problem, error);
     if (status == 0)
         status = device_variant_pull(variant, problem, error);
     for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
         status = queue_expectation(problem, variant, i, error);
-    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++) {
-        bool scratch = problem->template.buffers[i].access == ACCESS_SCRATCH;
-        status = device_buffer_check_guards(
-            problem->device, scratch ? &variant->scratch[i] : &variant->data.buffers[i],
-            pointer_to(problem, CHECKED_BUFFER, i, FOUND_DAMAGED), &guards, error);
-    }
+    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
+        status = device_buffer_check_guards(problem->device, buffer_of(problem, variant, i),
+                                            pointer_to(problem, CHECKED_BUFFER, i, FOUND_DAMAGED),
+                                            &guards, error);
     return status != 0 ? status : device_buffer_end_guards(problem->device, &guards, error);
 }
 
@@ -158,13 +165,30 @@ static int queue_buffer(struct device_problem *problem, const struct device_vari
     return status;
 }
 
+/* The guards of initial contents and of expected results, which no variant has. */
+static int queue_constant_guards(struct device_problem *problem,
+                                 const struct device_variant *variant, struct error *error)
+{
+    struct guard_checks guards = {.pattern = GUARD_PATTERN};
+    int status = 0;
+    for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
+        status = device_buffer_check_guards(problem->device, &variant->data.pristine[i],
+                                            pointer_to(problem, CHECKED_BUFFER, i, FOUND_AROUND),
+                                            &guards, error);
+    for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
+        status = device_buffer_check_guards(
+            problem->device, &variant->data.expected[i].buffer,
+            pointer_to(problem, CHECKED_EXPECTATION, i, FOUND_AROUND), &guards, error);
+    return status != 0 ? status : device_buffer_end_guards(problem->device, &guards, error);
+}
+
 /* What no variant may change. */
 static int queue_constants(struct device_problem *problem, const struct device_variant *variant,
                            const struct batches *batches, struct error *error)
 {
     const struct device_buffer rest = device_arena_rest(&problem->arena);
-    int status = 0;
-    if (rest.base != 0)
+    int status = queue_constant_guards(problem, variant, error);
+    if (status == 0 && rest.base != 0)
         status = device_buffer_sums(problem->device, &rest, element_poison(rest.type),
                                     pointer_to(problem, CHECKED_ARENA, 0, 0), error);
     for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
@@ -273,7 +297,8 @@ static bool judge_constant(const struct verify *verify, size_t index,
     const uint64_t *found = found_of(verify->problem, CHECKED_BUFFER, index);
     const struct buffer *buffer = &verify->problem->template.buffers[index];
     uint64_t copies = 0;
-    bool changed = found[FOUND_CONSTANT] != verify->variant->data.fingerprints[index];
+    bool changed = found[FOUND_CONSTANT] != verify->variant->data.fingerprints[index] ||
+                   found[FOUND_AROUND] != 0;
     if (verify->batches != NULL && batches_constant(verify->batches, index, &copies) != NULL)
         changed = changed || found[FOUND_COPIES] != copies;
     if (!changed)
@@ -291,8 +316,9 @@ static bool judge_expected(const struct verify *verify, size_t index,
                            char reason[VERIFY_REASON_BYTES])
 {
     const struct template *template = &verify->problem->template;
-    if (found_of(verify->problem, CHECKED_EXPECTATION, index)[FOUND_EXPECTED] ==
-        verify->variant->data.expected[index].fingerprint)
+    const uint64_t *found = found_of(verify->problem, CHECKED_EXPECTATION, index);
+    if (found[FOUND_EXPECTED] == verify->variant->data.expected[index].fingerprint &&
+        found[FOUND_AROUND] == 0)
         return true;
     (void)snprintf(reason, VERIFY_REASON_BYTES,
                    "the expected result of '%s' was changed, far outside all buffers",
@@ -409,11 +435,12 @@ static int run_verifiers(struct verify *verify, struct error *error)
     return check_verifiers(verify, error);
 }
 
-int verify_last(struct verify *verify, bool everything, struct error *error)
+static int check_last(struct verify *verify, bool everything, unsigned char guard,
+                      struct error *error)
 {
     struct device_problem *problem = verify->problem;
     everything = everything || problem->template.verifier_count > 0;
-    int status = queue_results(problem, verify->variant, error);
+    int status = queue_results(problem, verify->variant, guard, error);
     if (status == 0 && everything)
         status = queue_constants(problem, verify->variant, verify->batches, error);
     if (status == 0)
@@ -431,6 +458,11 @@ int verify_last(struct verify *verify, bool everything, struct error *error)
     return status != 0 ? status : run_verifiers(verify, error);
 }
 
+int verify_last(struct verify *verify, bool everything, struct error *error)
+{
+    return check_last(verify, everything, GUARD_PATTERN, error);
+}
+
 int verify_run(struct verify *verify, struct measure *measure, bool everything, struct error *error)
 {
     struct device_problem *problem = verify->problem;
@@ -439,6 +471,39 @@ int verify_run(struct verify *verify, struct measure *measure, bool everything, 
         status = measure != NULL ? measure_queue_run(measure, problem, verify->variant, error)
                                  : device_variant_run(verify->variant, problem, error);
     return status != 0 ? status : verify_last(verify, everything, error);
+}
+
+static int set_guards(const struct verify *verify, unsigned char pattern, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < verify->problem->template.buffer_count && status == 0; i++)
+        status =
+            device_buffer_guard(verify->problem->device,
+                                buffer_of(verify->problem, verify->variant, i), pattern, error);
+    return status;
+}
+
+int verify_run_hostile(struct verify *verify, bool everything, struct error *error)
+{
+    /* so that what is read there can be the largest, the smallest, or an index of 0 */
+    static const unsigned char patterns[] = {
+        [POISON_USUAL] = GUARD_PATTERN, [POISON_LARGE] = 0x7b, [POISON_SMALL] = 0x00};
+    struct device_problem *problem = verify->problem;
+    int status = device_variant_reset(verify->variant, problem, error);
+    const unsigned char pattern = patterns[verify->variant->poison];
+    if (status == 0 && pattern != GUARD_PATTERN)
+        status = set_guards(verify, pattern, error);
+    if (status == 0)
+        status = device_soil_shared(problem->device, pattern, error);
+    if (status == 0)
+        status = device_variant_run(verify->variant, problem, error);
+    if (status == 0)
+        status = check_last(verify, everything, pattern, error);
+    if (pattern != GUARD_PATTERN && !device_is_lost(problem->device->last)) {
+        int restored = set_guards(verify, GUARD_PATTERN, status == 0 ? error : NULL);
+        status = status != 0 ? status : restored;
+    }
+    return status;
 }
 
 /* --- the elements of a wrong result --- */

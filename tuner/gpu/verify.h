@@ -45,6 +45,12 @@ int verify_run(struct verify *verify, struct measure *measure, bool everything,
                struct error *error);
 
 /*
+ * The same, with more that a variant may not rely on: the guards, which it finds where it reads beyond a
+ * buffer, take turns with the poison, and the shared memory is no earlier kernel's.
+ */
+int verify_run_hostile(struct verify *verify, bool everything, struct error *error);
+
+/*
  * Checks the results of the last run. If they are wrong, or with `everything`, also checks what no
  * variant may change; if that is intact, data_store_trust() knows. Returns 0 or ERROR_DEVICE.
  */

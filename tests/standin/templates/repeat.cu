@@ -133,13 +133,48 @@ extern "C" __global__ void repeat_module_done()
         module_done = 1;
 }
 
-/* One store, past the guards, into whatever was allocated behind the output. */
+/* One store, past the guards, into whatever was allocated behind the output, or `back` bytes before that. */
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    repeat_far(const int *a, const int *b, int *out, u64 n)
+    repeat_far(const int *a, const int *b, int *out, u64 n, int back)
 {
     compute(a, b, out, n);
     if (FIRST == 0)
-        *(volatile int *)next_buffer(out, n * sizeof *out) = 0x0bad;
+        *(volatile int *)(next_buffer(out, n * sizeof *out) - back) = 0x0bad;
+}
+
+/* One store into the guard of the buffer that was allocated `steps` allocations behind the output. */
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
+    repeat_others(const int *a, const int *b, int *out, u64 n, int steps)
+{
+    char *buffer = (char *)out;
+    compute(a, b, out, n);
+    for (int k = 0; k < steps; k++)
+        buffer = next_buffer(buffer, n * sizeof *out);
+    if (FIRST == 0)
+        *(volatile int *)(buffer - 64) = 0x0bad;
+}
+
+/* The last block does not stop at the end of its input. What it finds there changes nothing if it is small. */
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
+    repeat_beyond(const int *a, const int *b, int *out, u64 n)
+{
+    int largest = 1000;
+    for (u64 i = n; i < n + 32; i++)
+        largest = ((const volatile int *)a)[i] > largest ? a[i] : largest;
+    for (u64 i = FIRST; i < n; i += STEP)
+        out[i] = result_of(a[i], b[i]) + largest - 1000;
+}
+
+/* Adds to 1024 sums of floats that it has not set to 0. */
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
+    repeat_sums(const int *a, const int *b, int *out, u64 n, void *sums)
+{
+    for (u64 i = FIRST; i < n; i += STEP) {
+        float sum = i < 1024 ? ((float *)sums)[i] + 0.5f : 0.5f;
+        if (i < 1024)
+            ((float *)sums)[i] = sum;
+        out[i] = result_of(a[i], b[i]) + (sum < 0 || sum > 1);
+    }
 }
 
 /* One store past the guards of a scratch buffer: where another variant's has its place when several are loaded. */
