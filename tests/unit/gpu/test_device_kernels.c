@@ -198,8 +198,9 @@ static void test_fills_are_those_of_the_host(void **state)
     end(&fixture);
 }
 
-/* How many elements of `out` autotune_compare finds different from the reference's, exactly. */
-static uint64_t count_mismatches(const struct fixture *fixture, const void *out,
+/* How many elements of `out` autotune_compare finds different from the reference's: exactly, if `tolerance` is
+ * negative. NaN is equal to NaN. */
+static uint64_t count_mismatches(const struct fixture *fixture, double tolerance, const void *out,
                                  enum element_type out_type, const void *reference,
                                  enum element_type reference_type, unsigned long long count)
 {
@@ -210,9 +211,9 @@ static uint64_t count_mismatches(const struct fixture *fixture, const void *out,
     uint64_t found[3] = {0};
     CUdeviceptr result = allocate(fixture, sizeof found);
     int type = (int)out_type, type_of_reference = (int)reference_type;
-    int exact = 1, nan_equal = 0, poison = element_poison(out_type);
+    int exact = tolerance < 0, nan_equal = 1, poison = element_poison_of(out_type, POISON_LARGE);
     int reference_poison = element_poison(reference_type);
-    double absolute = 0, relative = 0;
+    double absolute = tolerance, relative = 0;
     void *parameters[] = {
         &a,        &type,      &b,      &type_of_reference, &count, &exact, &absolute,
         &relative, &nan_equal, &poison, &reference_poison,  &result};
@@ -239,10 +240,66 @@ static void test_exact_is_exact_for_integers_of_64_bits(void **state)
     (void)state;
     struct fixture fixture;
     begin(&fixture);
-    assert_int_equal(count_mismatches(&fixture, out, ELEMENT_UINT64, whole, ELEMENT_INT64, 5), 3);
-    assert_int_equal(count_mismatches(&fixture, out, ELEMENT_UINT64, real, ELEMENT_DOUBLE, 5), 3);
-    assert_int_equal(count_mismatches(&fixture, out, ELEMENT_UINT64, out, ELEMENT_UINT64, 5), 0);
-    assert_int_equal(count_mismatches(&fixture, narrow, ELEMENT_INT8, wide, ELEMENT_INT64, 2), 1);
+    assert_int_equal(count_mismatches(&fixture, -1, out, ELEMENT_UINT64, whole, ELEMENT_INT64, 5),
+                     3);
+    assert_int_equal(count_mismatches(&fixture, -1, out, ELEMENT_UINT64, real, ELEMENT_DOUBLE, 5),
+                     3);
+    assert_int_equal(count_mismatches(&fixture, -1, out, ELEMENT_UINT64, out, ELEMENT_UINT64, 5),
+                     0);
+    assert_int_equal(count_mismatches(&fixture, -1, narrow, ELEMENT_INT8, wide, ELEMENT_INT64, 2),
+                     1);
+    end(&fixture);
+}
+
+static void test_tolerances_hold_for_integers_of_64_bits(void **state)
+{
+    static const uint64_t out[] = {(1ull << 60) + 100, 5, UINT64_MAX};
+    static const uint64_t near[] = {1ull << 60, 7, 0};
+    static const int64_t low[] = {-(1ll << 60) - 100, -1, 3};
+    static const int64_t high[] = {-(1ll << 60), 1, INT64_MAX};
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture);
+    assert_int_equal(count_mismatches(&fixture, 0, out, ELEMENT_UINT64, near, ELEMENT_UINT64, 3),
+                     3);
+    assert_int_equal(count_mismatches(&fixture, 99, out, ELEMENT_UINT64, near, ELEMENT_UINT64, 3),
+                     2);
+    assert_int_equal(count_mismatches(&fixture, 100, out, ELEMENT_UINT64, near, ELEMENT_UINT64, 3),
+                     1);
+    assert_int_equal(count_mismatches(&fixture, 2, low, ELEMENT_INT64, high, ELEMENT_INT64, 3), 2);
+    assert_int_equal(count_mismatches(&fixture, 100, low, ELEMENT_INT64, high, ELEMENT_INT64, 3),
+                     1);
+    end(&fixture);
+}
+
+/* The reference is rounded once: by way of float, 1 + 2^-11 + 2^-40 would become 1. */
+static void test_half_is_rounded_once(void **state)
+{
+    static const uint16_t half[] = {0x3c01, 0x3c00, 0x7c00, 0xbc01};
+    static const double real[] = {1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-11, 65520,
+                                  -1 - 0x1p-11 - 0x1p-40};
+    static const uint16_t bfloat16[] = {0x3f81, 0x3f80};
+    static const double real8[] = {1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-8};
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture);
+    assert_int_equal(count_mismatches(&fixture, -1, half, ELEMENT_HALF, real, ELEMENT_DOUBLE, 4),
+                     0);
+    assert_int_equal(
+        count_mismatches(&fixture, -1, bfloat16, ELEMENT_BFLOAT16, real8, ELEMENT_DOUBLE, 2), 0);
+    end(&fixture);
+}
+
+/* The poison of a reference is NaN, and so can a result be. */
+static void test_a_result_where_the_reference_has_none_is_wrong(void **state)
+{
+    static const uint32_t out[] = {0x7fc00000, 0x7fc00000};
+    static const uint32_t reference[] = {0xffffffff, 0x7fc00001};
+    (void)state;
+    struct fixture fixture;
+    begin(&fixture);
+    assert_int_equal(
+        count_mismatches(&fixture, -1, out, ELEMENT_FLOAT, reference, ELEMENT_FLOAT, 2), 1);
     end(&fixture);
 }
 
@@ -251,6 +308,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fills_are_those_of_the_host),
         cmocka_unit_test(test_exact_is_exact_for_integers_of_64_bits),
+        cmocka_unit_test(test_tolerances_hold_for_integers_of_64_bits),
+        cmocka_unit_test(test_half_is_rounded_once),
+        cmocka_unit_test(test_a_result_where_the_reference_has_none_is_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
