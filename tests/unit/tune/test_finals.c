@@ -155,17 +155,6 @@ static void a_finalist_that_costs_the_worker_is_out(void **state)
     assert_second_wins("verify:us=20 1 hang\n", OUTCOME_TIMEOUT, "did not end within 0.5 s");
 }
 
-/* It runs as often as it was measured, and so long is its deadline. */
-static void the_winner_may_hang_at_the_end(void **state)
-{
-    (void)state;
-    struct tuning_fixture fixture;
-    fixture_check(&fixture, hold(&fixture, "verify:us=20 1 hang\n", "us = 20, 25", 0.5));
-    fixture_assert_outcome(&fixture, 20, OUTCOME_TIMEOUT, "did not end within 0.501 s");
-    fixture_assert_winner(&fixture, 25);
-    fixture_end(&fixture);
-}
-
 /* The leader fails at the end, after others were judged by its times: the rest of them race anew. */
 static void the_race_goes_on_when_the_leader_fails(void **state)
 {
@@ -303,7 +292,6 @@ int main(int argc, char **argv)
         SCRATCH_TEST(throttled_samples_are_taken_again_in_their_round),
         SCRATCH_TEST(a_finalist_that_fails_is_out),
         SCRATCH_TEST(a_finalist_that_costs_the_worker_is_out),
-        SCRATCH_TEST(the_winner_may_hang_at_the_end),
         SCRATCH_TEST(the_race_goes_on_when_the_leader_fails),
         SCRATCH_TEST(the_winner_stays_when_a_rival_fails_at_the_end),
         SCRATCH_TEST(damage_is_blamed_on_its_culprit),
