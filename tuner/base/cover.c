@@ -58,10 +58,10 @@ static void *take_memory(struct cover *cover, size_t bytes)
     return taken;
 }
 
-static const char *keep_string(struct cover *cover, const char *text, size_t length)
+static const char *keep_string(struct cover *cover, const char *text)
 {
-    char *copy = take_memory(cover, length + 1);
-    return copy != NULL ? memcpy(copy, text, length) : NULL;
+    char *copy = take_memory(cover, strlen(text) + 1);
+    return copy != NULL ? strcpy(copy, text) : NULL;
 }
 
 /* Room for element `count` of an array whose capacity is the next power of two. */
@@ -90,16 +90,13 @@ static int given_twice(struct ini_reader *ini, const char *key)
     return ini_reader_fail(ini, "key '%s' is given twice in this section", key);
 }
 
-static int keep_value(struct cover *cover, struct ini_reader *ini, const char *name,
-                      const char *text, const struct literal *value, struct tuned_value *kept)
+/* `name` and `text` are the cover's. */
+static struct tuned_value value_of(const char *name, const char *text, const struct literal *value)
 {
     static const enum tuned_kind kinds[] = {[LITERAL_INTEGER] = TUNED_INTEGER,
                                             [LITERAL_REAL] = TUNED_REAL,
                                             [LITERAL_WORD] = TUNED_WORD};
-    *kept =
-        (struct tuned_value){keep_string(cover, name, strlen(name)), kinds[value->kind],
-                             value->integer, value->real, keep_string(cover, text, strlen(text))};
-    return kept->name != NULL && kept->text != NULL ? 0 : ini_reader_no_memory(ini);
+    return (struct tuned_value){name, kinds[value->kind], value->integer, value->real, text};
 }
 
 /* SIZE_MAX if there is none of this name. */
@@ -144,65 +141,67 @@ int cover_fix(struct cover *cover, struct ini_reader *ini, const char *name, con
               const struct literal *value)
 {
     int status = check_name(cover, ini, name);
-    if (status == 0)
-        status = keep_value(cover, ini, name, text, value, &cover->fixed[cover->fixed_count]);
-    cover->fixed_count += status == 0;
-    return status;
+    if (status != 0)
+        return status;
+    const char *kept_name = keep_string(cover, name);
+    const char *kept_text = keep_string(cover, text);
+    if (kept_name == NULL || kept_text == NULL)
+        return ini_reader_no_memory(ini);
+    cover->fixed[cover->fixed_count++] = value_of(kept_name, kept_text, value);
+    return 0;
 }
 
-/* --- lines; `key` is the whole key, `rest` what follows the prefix --- */
+/* --- lines; `key` is the whole key, `rest` what follows the prefix. Both, and `text`, are the cover's --- */
 
-/* Reads a number of at least `least`. */
-static int read_number(struct ini_reader *ini, const char *key, const char *text, double least,
-                       double *number)
+/* Reads a number and what stands behind it; returns what follows, or NULL. */
+static const char *take_real(const char *at, const char *behind, double *number)
 {
+    char text[LITERAL_REAL_BYTES];
     struct literal value;
-    if (literal_parse(text, &value) != NULL || value.kind == LITERAL_WORD || value.real < least)
-        return wrong_value(ini, key, text, least < 0 ? "a number" : "a number of 0 or more");
+    at += strspn(at, " ");
+    size_t length = strcspn(at, " ,:");
+    if (length == 0 || length >= sizeof text)
+        return NULL;
+    memcpy(text, at, length);
+    text[length] = '\0';
+    if (literal_parse(text, &value) != NULL || value.kind == LITERAL_WORD)
+        return NULL;
     *number = value.real;
-    return 0;
+    at += length;
+    at += *behind != ' ' ? strspn(at, " ") : 0;
+    return strncmp(at, behind, strlen(behind)) == 0 ? at + strlen(behind) : NULL;
 }
 
 static int add_range(struct cover *cover, struct ini_reader *ini, const char *key, const char *rest,
                      const char *text)
 {
     struct tuned_range *range = &cover->ranges[cover->public.range_count];
-    const char *dots = strstr(text, " .. ");
+    const char *high = take_real(text, "..", &range->low);
     int status = check_name(cover, ini, rest);
-    if (dots == NULL)
-        return status == 0 ? wrong_value(ini, key, text, "LOW .. HIGH") : status;
     if (status != 0)
         return status;
-    const char *low = keep_string(cover, text, (size_t)(dots - text));
-    range->name = keep_string(cover, rest, strlen(rest));
-    if (low == NULL || range->name == NULL)
-        return ini_reader_no_memory(ini);
-    status = read_number(ini, key, low, -INFINITY, &range->low);
-    if (status == 0)
-        status = read_number(ini, key, dots + strlen(" .. "), -INFINITY, &range->high);
-    if (status == 0 && range->low > range->high)
-        status = wrong_value(ini, key, text, "a range: it is empty");
-    cover->public.range_count += status == 0;
-    return status;
+    const char *end = high != NULL ? take_real(high, "", &range->high) : NULL;
+    if (end == NULL || *end != '\0')
+        return wrong_value(ini, key, text, "LOW .. HIGH");
+    if (range->low > range->high)
+        return wrong_value(ini, key, text, "a range: it is empty");
+    range->name = rest;
+    cover->public.range_count++;
+    return 0;
 }
 
-static int keep_condition(struct cover *cover, struct ini_reader *ini, const char *text,
-                          struct cover_condition *condition)
+static struct cover_condition condition_of(const struct ini_reader *ini, const char *text)
 {
-    condition->line = ini->line;
-    condition->text = keep_string(cover, text, strlen(text));
-    return condition->text != NULL ? 0 : ini_reader_no_memory(ini);
+    return (struct cover_condition){.line = ini->line, .text = text};
 }
 
 static int add_constraint(struct cover *cover, struct ini_reader *ini, const char *key,
                           const char *rest, const char *text)
 {
-    (void)rest;
-    int status = cover->constraint.text != NULL
-                     ? given_twice(ini, key)
-                     : keep_condition(cover, ini, text, &cover->constraint);
-    cover->public.constraint = cover->constraint.text;
-    return status;
+    (void)key, (void)rest;
+    cover->constraint = condition_of(ini, text);
+    cover->public.constraint = text;
+    return 0;
 }
 
 /* Reads the N of "N" or "N.NAME", which is at most `last`, into `*index`, counted from 0; `*name` is NULL
@@ -236,8 +235,9 @@ static int add_allowed(struct cover *cover, struct ini_reader *ini, const char *
                        const char *rest, const char *text)
 {
     int status = read_next(ini, key, rest, cover->allowed_count, COVER_CONDITIONS);
-    return status == 0 ? keep_condition(cover, ini, text, &cover->allowed[cover->allowed_count++])
-                       : status;
+    if (status == 0)
+        cover->allowed[cover->allowed_count++] = condition_of(ini, text);
+    return status;
 }
 
 static int add_parameter(struct cover *cover, struct ini_reader *ini, const char *key,
@@ -277,8 +277,8 @@ static int add_parameter(struct cover *cover, struct ini_reader *ini, const char
         return ini_reader_fail(ini, "the cover has more than %d parameters", TUNED_PARAMETERS);
     if (literal_parse(text, &value) != NULL)
         return wrong_value(ini, key, text, "a number or a lower-case word");
-    return keep_value(cover, ini, name, text, &value,
-                      &configuration->parameters[configuration->count++]);
+    configuration->parameters[configuration->count++] = value_of(name, text, &value);
+    return 0;
 }
 
 static int add_compiled(struct cover *cover, struct ini_reader *ini, const char *key,
@@ -310,30 +310,8 @@ static int add_compiled(struct cover *cover, struct ini_reader *ini, const char 
 static int add_rule(struct cover *cover, struct ini_reader *ini, const char *key, const char *rest,
                     const char *text)
 {
-    (void)rest;
-    if (cover->has_rule)
-        return given_twice(ini, key);
-    cover->has_rule = true;
+    (void)cover, (void)rest;
     return strcmp(text, "nearest") == 0 ? 0 : wrong_value(ini, key, text, "nearest");
-}
-
-/* Reads a number and what stands behind it; returns what follows, or NULL. */
-static const char *take_real(const char *at, const char *behind, double *number)
-{
-    char text[LITERAL_REAL_BYTES];
-    struct literal value;
-    at += strspn(at, " ");
-    size_t length = strcspn(at, " ,:");
-    if (length == 0 || length >= sizeof text)
-        return NULL;
-    memcpy(text, at, length);
-    text[length] = '\0';
-    if (literal_parse(text, &value) != NULL || value.kind == LITERAL_WORD)
-        return NULL;
-    *number = value.real;
-    at += length;
-    at += *behind != ' ' ? strspn(at, " ") : 0;
-    return strncmp(at, behind, strlen(behind)) == 0 ? at + strlen(behind) : NULL;
 }
 
 /* Reads "n=65536 k=16: 2, 5120.0 ns, 0.4 %": a number for each range in order, the fastest configuration,
@@ -384,37 +362,20 @@ static int add_size(struct cover *cover, struct ini_reader *ini, const char *key
     return 0;
 }
 
-static int add_loss(struct ini_reader *ini, const char *key, const char *text, bool *seen,
-                    double *loss)
-{
-    if (*seen)
-        return given_twice(ini, key);
-    *seen = true;
-    return read_number(ini, key, text, 0, loss);
-}
-
-static int add_mean(struct cover *cover, struct ini_reader *ini, const char *key, const char *rest,
+static int add_loss(struct cover *cover, struct ini_reader *ini, const char *key, const char *rest,
                     const char *text)
 {
+    struct literal value;
     (void)rest;
-    return add_loss(ini, key, text, &cover->has_mean, &cover->public.mean_loss_percent);
-}
-
-static int add_worst(struct cover *cover, struct ini_reader *ini, const char *key, const char *rest,
-                     const char *text)
-{
-    (void)rest;
-    return add_loss(ini, key, text, &cover->has_worst, &cover->public.worst_loss_percent);
-}
-
-static int add_held_out(struct cover *cover, struct ini_reader *ini, const char *key,
-                        const char *rest, const char *text)
-{
-    (void)rest;
-    double count = 0;
-    int status = add_loss(ini, key, text, &cover->has_held_out, &count);
-    cover->public.held_out_sizes = count < 1e9 ? (int64_t)count : 0;
-    return status;
+    if (literal_parse(text, &value) != NULL || value.kind == LITERAL_WORD || value.real < 0)
+        return wrong_value(ini, key, text, "a number of 0 or more");
+    if (strcmp(key, "mean_loss_percent") == 0)
+        cover->public.mean_loss_percent = value.real;
+    else if (strcmp(key, "worst_loss_percent") == 0)
+        cover->public.worst_loss_percent = value.real;
+    else
+        cover->public.held_out_sizes = value.real < 1e9 ? (int64_t)value.real : 0;
+    return 0;
 }
 
 /* A key that ends with '.' is a prefix. */
@@ -422,16 +383,11 @@ static const struct key {
     const char *key;
     int (*add)(struct cover *cover, struct ini_reader *ini, const char *key, const char *rest,
                const char *text);
-} keys[] = {{"range.", add_range},
-            {"constraint", add_constraint},
-            {"allowed.", add_allowed},
-            {"configuration.", add_parameter},
-            {"compiled.", add_compiled},
-            {"rule", add_rule},
-            {"mean_loss_percent", add_mean},
-            {"worst_loss_percent", add_worst},
-            {"held_out_sizes", add_held_out},
-            {"measured.", add_size}};
+} keys[] = {{"range.", add_range},           {"constraint", add_constraint},
+            {"allowed.", add_allowed},       {"configuration.", add_parameter},
+            {"compiled.", add_compiled},     {"rule", add_rule},
+            {"mean_loss_percent", add_loss}, {"worst_loss_percent", add_loss},
+            {"held_out_sizes", add_loss},    {"measured.", add_size}};
 
 static const struct key *find_line(const char *text)
 {
@@ -449,22 +405,33 @@ bool cover_has_key(const char *key)
     return find_line(key) != NULL;
 }
 
+static bool has_line(const struct cover *cover, const char *key)
+{
+    for (size_t i = 0; i < cover->line_count; i++)
+        if (strcmp(cover->lines[i].key, key) == 0)
+            return true;
+    return false;
+}
+
 int cover_add(struct cover *cover, struct ini_reader *ini, const char *key, const char *text)
 {
     const struct key *found = find_line(key);
     if (found == NULL)
         return ini_reader_fail(
             ini, "unknown key '%s' in a cover; a newer autotune may have written it", key);
+    const char *rest = key + strlen(found->key);
+    if (*rest == '\0' && has_line(cover, key))
+        return given_twice(ini, key);
     int status = grow(ini, &cover->lines, cover->line_count, sizeof *cover->lines);
     if (status != 0)
         return status;
     struct cover_line *line = &cover->lines[cover->line_count];
-    line->key = keep_string(cover, key, strlen(key));
-    line->text = keep_string(cover, text, strlen(text));
+    line->key = keep_string(cover, key);
+    line->text = keep_string(cover, text);
     if (line->key == NULL || line->text == NULL)
         return ini_reader_no_memory(ini);
     cover->line_count++;
-    return found->add(cover, ini, key, key + strlen(found->key), text);
+    return found->add(cover, ini, line->key, line->key + (rest - key), line->text);
 }
 
 /* --- finishing --- */
@@ -475,7 +442,7 @@ static int check_parts(const struct cover *cover, struct ini_reader *ini)
         size_t count;
         const char *key;
     } parts[] = {{cover->public.count, "configuration.1."},
-                 {cover->has_rule, "rule"},
+                 {has_line(cover, "rule"), "rule"},
                  {cover->public.range_count, "range."},
                  {cover->public.size_count, "measured.1"}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

@@ -82,7 +82,6 @@ struct cover {
 
     /* private */
     struct tuned_size *sizes;
-    bool has_rule, has_mean, has_worst, has_held_out;
     struct cover_block *blocks; /* of memory */
     struct cover *next;         /* of the owner's list */
 };
