@@ -119,7 +119,7 @@ const char *file_system_network(const char *path)
 
 /* --- locks --- */
 
-enum { HURRIED_NS = 500000000, POLL_NS = 5000000 };
+enum { POLL_NS = 5000000 };
 
 bool file_lock_take(int file, int how, int timeout_ms)
 {
@@ -128,9 +128,7 @@ bool file_lock_take(int file, int how, int timeout_ms)
     while (flock(file, how | LOCK_NB) != 0) {
         if (errno != EWOULDBLOCK && errno != EINTR)
             return true;
-        int64_t hurried_ns = clock_ns() + HURRIED_NS;
-        if (interrupt_requested() && hurried_ns < end_ns)
-            end_ns = hurried_ns;
+        end_ns = interrupt_hurried(end_ns);
         if (clock_ns() >= end_ns)
             return false;
         (void)nanosleep(&pause, NULL);

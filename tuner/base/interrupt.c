@@ -1,5 +1,7 @@
 #include "base/interrupt.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <time.h>
 
@@ -47,6 +49,12 @@ void interrupt_end(void)
 bool interrupt_requested(void)
 {
     return requested != 0;
+}
+
+int64_t interrupt_hurried(int64_t end_ns)
+{
+    int64_t hurried_ns = clock_ns() + 500000000;
+    return interrupt_requested() && hurried_ns < end_ns ? hurried_ns : end_ns;
 }
 
 int interrupt_poll(struct pollfd *descriptors, size_t count, int64_t timeout_ns)

@@ -22,6 +22,9 @@ void interrupt_end(void);
 /* True if a signal has arrived. */
 bool interrupt_requested(void);
 
+/* The end of a wait, on clock_ns(): `end_ns`, but half a second from now if a signal has arrived. */
+int64_t interrupt_hurried(int64_t end_ns);
+
 /* Holds the signals back until `*previous` is the mask again. */
 void interrupt_block(sigset_t *previous);
 

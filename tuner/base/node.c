@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PACKET_BYTES = 192 * 1024, HURRIED_MS = 500 };
+enum { PACKET_BYTES = 192 * 1024 };
 
 struct nodes {
     int socket;
@@ -267,9 +267,7 @@ bool node_worker_await_end(struct node_worker *worker, int timeout_ms)
     int64_t end_ns = clock_ns() + (int64_t)timeout_ms * 1000000;
     update(nodes);
     while (!worker->ended && clock_ns() < end_ns && nodes->socket >= 0) {
-        int64_t hurried_ns = clock_ns() + (int64_t)HURRIED_MS * 1000000;
-        if (interrupt_requested() && hurried_ns < end_ns)
-            end_ns = hurried_ns;
+        end_ns = interrupt_hurried(end_ns);
         json_t *packet = receive(nodes, (int)((end_ns - clock_ns()) / 1000000) + 1);
         if (packet != NULL)
             take_packet(nodes, packet);

@@ -16,13 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum {
-    END_TIMEOUT_MS = 2000,
-    KILL_TIMEOUT_MS = 30000,
-    SEND_TIMEOUT_S = 10,
-    HURRIED_NS = 500000000,
-    ASLEEP_NS = 100000000
-};
+enum { END_TIMEOUT_MS = 2000, KILL_TIMEOUT_MS = 30000, SEND_TIMEOUT_S = 10, ASLEEP_NS = 100000000 };
 
 static int spawn(pid_t *pid, const struct worker_program *program, int socket, const char *role,
                  const char *argument)
@@ -201,9 +195,7 @@ static bool wait_for(pid_t pid, int timeout_ms, int *status)
     const struct timespec pause = {.tv_nsec = 200000};
     int64_t deadline_ns = clock_ns() + (int64_t)timeout_ms * 1000000;
     for (;;) {
-        int64_t hurried_ns = clock_ns() + HURRIED_NS;
-        if (interrupt_requested() && hurried_ns < deadline_ns)
-            deadline_ns = hurried_ns;
+        deadline_ns = interrupt_hurried(deadline_ns);
         pid_t ended = waitpid(pid, status, WNOHANG);
         if (ended == pid || (ended < 0 && errno != EINTR))
             return true;
