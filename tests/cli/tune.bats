@@ -137,6 +137,22 @@ tuned() {
     has err changed
 }
 
+@test "a header that only a macro names, and 'depends' does not, is a compile error that says so" {
+    rm -rf cache
+    mkdir templates
+    cp "$sweeps"/templates/scale.* templates
+    printf '[sweep]\ntemplates = templates\nresults = results\n[scale]\nblock_size = 64\nnum_load = 1, 4\n' >sweep.ini
+    sed -i '1i #ifndef NUM_LOAD\n#define NUM_LOAD 1\n#endif\n#define PATH <v/NUM_LOAD.h>\n#include PATH' templates/scale.cu
+    sed -i '/^\[kernel\]/a depends = v/1.h' templates/scale.ini
+    mkdir templates/v
+    touch templates/v/1.h templates/v/4.h
+    autotune --config sweep.ini --format csv
+    exits 0
+    equal "$(count outcome measured)" 1
+    equal "$(count outcome compile_error)" 1
+    has out v/4.h "name it in 'depends'"
+}
+
 @test "3 and 3.0 are two variants to the record, as they are to the compiler" {
     mkdir templates results
     cp "$sweeps"/templates/scale.* templates

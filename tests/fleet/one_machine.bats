@@ -135,6 +135,19 @@ INI
     has err "nothing to do"
 }
 
+@test "with a budget, two architectures are searched at once, each with its own cubins and winner" {
+    stand_in "devices=2" "1.name=Stand-in B200" 1.compute_capability=100 1.best_block=1024 1.best_grid=16
+    export AUTOTUNE_CACHE=$scratch/own
+    autotune --config "$sweeps/scale.ini" --arch sm_90 --results static # of the other architecture, nothing is compiled
+    exits 0
+    autotune --config "$sweeps/scale.ini" --device all --budget 30s --format csv
+    exits 0
+    equal "$(count winner 1)" 2
+    equal "$(column outcome | grep -cvxE 'outcome|measured|constraint|wrong_result')" 0
+    equal "$(sed -n '/B200/,/^$/s/^parameter.block_size = //p' results/tuned.ini)" 1024
+    equal "$(sed -n '/H200/,/^$/s/^parameter.block_size = //p' results/tuned.ini)" 256
+}
+
 @test "models of one architecture share what is compiled" {
     stand_in "devices=2" "1.name=Stand-in GH200"
     autotune --config "$sweeps/scale.ini"

@@ -524,21 +524,16 @@ static void explain_entry(struct compilation *compilation)
     compilation->log = longer;
 }
 
-/* The files that a worker has are those that the coordinator has found. */
+/* The files that a worker has are those that the coordinator has found: says so in the line about another one. */
 static void explain_missing(const struct program *program, struct compilation *compilation)
 {
-    static const char *const marks[] = {"cannot open source file \"",
-                                        "could not open source file \""};
-    const char *name = NULL;
-    for (size_t i = 0; i < sizeof marks / sizeof *marks && name == NULL; i++) {
-        const char *found = strstr(compilation->log, marks[i]);
-        name = found != NULL ? found + strlen(marks[i]) : NULL;
-    }
-    if (name == NULL || program->nvrtc->root[0] == '\0')
+    const char *found = strstr(compilation->log, "t open source file \"");
+    if (found == NULL || program->nvrtc->root[0] == '\0')
         return;
-    char *longer = alloc_format(
-        "%s\nIf '%.*s' exists, autotune has not found it in the source; name it in 'depends'\n",
-        compilation->log, (int)strcspn(name, "\"\n"), name);
+    size_t end = (size_t)(found - compilation->log) + strcspn(found, "\n");
+    char *longer =
+        alloc_format("%.*s; if it exists, name it in 'depends': the source does not name it%s",
+                     (int)end, compilation->log, compilation->log + end);
     free(compilation->log);
     compilation->log = longer;
 }
