@@ -92,17 +92,14 @@ struct compile_job *compile_pool_refuse(struct compile_pool *pool, const struct 
  * a worker that is compiling it is killed. */
 void compile_pool_drop(struct compile_pool *pool, struct compile_job *job);
 
-/* The number of jobs that were requested and not dropped. */
-size_t compile_pool_held(const struct compile_pool *pool);
-
-/* The number of jobs done so far; it grows with each one. */
-uint64_t compile_pool_done_count(const struct compile_pool *pool);
-
-/* The number of jobs that wait for a worker. */
-size_t compile_pool_waiting(const struct compile_pool *pool);
-
-/* The most workers there can be. */
-size_t compile_pool_workers(const struct compile_pool *pool);
+struct compile_pool_counts {
+    size_t held;            /* jobs that were requested and not dropped */
+    size_t waiting;         /* jobs without a worker */
+    uint64_t done;          /* jobs done so far; it grows with each one */
+    size_t workers;         /* at most; at least 1 */
+    uint64_t written_bytes; /* the size of the entries that it has written to the cubin cache */
+};
+struct compile_pool_counts compile_pool_counts(const struct compile_pool *pool);
 
 /* How long all workers of that machine were busy in sum, and how many jobs they did; `number` as of
  * nodes_at(). */
@@ -129,8 +126,5 @@ int compile_pool_wait_until(struct compile_pool *pool, const struct compile_job 
 
 /* Seconds until all jobs are done, and how many there are; see compile_estimate.h. */
 double compile_pool_left_s(const struct compile_pool *pool, size_t *jobs);
-
-/* The size of the entries that this pool has written to the cubin cache. */
-uint64_t compile_pool_written_bytes(const struct compile_pool *pool);
 
 #endif

@@ -67,8 +67,9 @@ static int compile_once(struct server *server, const json_t *request, char **byt
     if (status != 0)
         return status;
     set_root(server, request);
-    job.definition_count = definitions > 0 ? (size_t)definitions : 0;
     job.options = read_texts(json_object_get(request, "options"), &job.option_count);
+    job.definition_count =
+        definitions > 0 && (size_t)definitions <= job.option_count ? (size_t)definitions : 0;
     job.headers = read_texts(headers, &job.header_count);
     if (key == NULL) {
         status = nvrtc_compile_ptx(server->nvrtc, job.name, job.text, job.arch, job.options,

@@ -141,13 +141,6 @@ bool linker_counts_reserved(const struct linker *linker)
 
 /* --- linking --- */
 
-static void append(struct compilation *compilation, const char *text)
-{
-    char *log = compilation->log != NULL ? compilation->log : alloc_string("");
-    compilation->log = alloc_format("%s%s", log, text);
-    free(log);
-}
-
 /* Appends one of the linker's logs to the compilation's. */
 static void append_log(link_handle handle, int (*get_size)(link_handle, size_t *),
                        int (*get)(link_handle, char *), struct compilation *compilation)
@@ -157,7 +150,7 @@ static void append_log(link_handle handle, int (*get_size)(link_handle, size_t *
         return;
     char *log = alloc_zeroed(bytes + 1, 1);
     if (get(handle, log) == LINK_SUCCESS)
-        append(compilation, log);
+        alloc_append(&compilation->log, "%s", log);
     free(log);
 }
 
@@ -197,10 +190,8 @@ static bool has_two_definitions(const struct linker_input *inputs, size_t count,
                                                          inputs[j].cubin, inputs[j].bytes);
             if (symbol == NULL)
                 continue;
-            char *text = alloc_format("error: '%s' is defined in '%s' and in '%s'\n", symbol,
-                                      inputs[j].name, inputs[i].name);
-            append(compilation, text);
-            free(text);
+            alloc_append(&compilation->log, "error: '%s' is defined in '%s' and in '%s'\n", symbol,
+                         inputs[j].name, inputs[i].name);
             return true;
         }
     return false;

@@ -851,11 +851,6 @@ static int compile_unit(struct program_options *options, const struct unit *unit
     return program_run(options, unit, compilation, error);
 }
 
-static void append_log(struct compilation *compilation, const char *log)
-{
-    alloc_append(&compilation->log, "%s", log);
-}
-
 /* Compiles each unit and links them. What links is the last word on a kernel's resource usage. */
 static int compile_and_link(struct nvrtc *nvrtc, struct program_options *options,
                             const struct units *units, struct compilation *compilation,
@@ -869,7 +864,7 @@ static int compile_and_link(struct nvrtc *nvrtc, struct program_options *options
         status = compile_unit(options, &units->items[i], &parts[i], error);
         compiled = status == 0 && parts[i].cubin != NULL;
         move_names(&parts[i], names);
-        append_log(compilation, parts[i].log != NULL ? parts[i].log : "");
+        alloc_append(&compilation->log, "%s", parts[i].log != NULL ? parts[i].log : "");
         inputs[i] =
             (struct linker_input){units->items[i].name, parts[i].cubin, parts[i].cubin_bytes};
     }

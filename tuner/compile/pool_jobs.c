@@ -368,29 +368,10 @@ int compile_pool_wait(struct compile_pool *pool, const struct compile_job *job, 
 
 /* --- how far it is --- */
 
-size_t compile_pool_held(const struct compile_pool *pool)
+struct compile_pool_counts compile_pool_counts(const struct compile_pool *pool)
 {
-    return pool->held_count;
-}
-
-size_t compile_pool_waiting(const struct compile_pool *pool)
-{
-    return pool->queue_count;
-}
-
-uint64_t compile_pool_done_count(const struct compile_pool *pool)
-{
-    return pool->done_count;
-}
-
-uint64_t compile_pool_written_bytes(const struct compile_pool *pool)
-{
-    return pool->written_bytes;
-}
-
-size_t compile_pool_workers(const struct compile_pool *pool)
-{
-    return pool_workers_limit(pool);
+    return (struct compile_pool_counts){pool->held_count, pool->queue_count, pool->done_count,
+                                        pool_workers_limit(pool), pool->written_bytes};
 }
 
 struct compile_pool_share compile_pool_share(const struct compile_pool *pool, size_t number)

@@ -113,7 +113,7 @@ int pool_workers_add_for_queue(struct compile_pool *pool, struct error *error);
 /* Removes the workers that are doing the job. */
 void pool_workers_stop(struct compile_pool *pool, const struct pool_job *job);
 
-/* The most workers that the machines can have, without those that were lost; at least 1. */
+/* As compile_pool_counts() says. */
 size_t pool_workers_limit(const struct compile_pool *pool);
 
 #endif

@@ -11,12 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Address space for the compiler's heap of precompiled headers: all of cooperative_groups.h takes
- * 100 MB of it, cub/block/block_reduce.cuh 180 MB. */
+/* Address space: cub/block/block_reduce.cuh takes 180 MB of it. */
 #define HEAP_BYTES ((size_t)512 << 20)
-
-/* Of an #include line: #, include, the header and the line's end. */
-enum { INCLUDE_TOKENS = 4 };
 
 void precompiler_init(struct precompiler *precompiler, struct nvrtc *nvrtc, const char *folder)
 {
@@ -31,8 +27,6 @@ void precompiler_release(struct precompiler *precompiler)
     precompiler->key = NULL;
     precompiler->descriptor = -1;
 }
-
-/* --- the source --- */
 
 /* The part before the definitions, which is precompiled. */
 static char *include_lines(const struct precompilation *job)
@@ -57,6 +51,8 @@ static char *whole_text(const struct precompilation *job)
     return text;
 }
 
+enum { INCLUDE_TOKENS = 4 }; /* #, include, the header and the line's end */
+
 /* Whether the source begins with the #includes of these headers: what comes before could change them. */
 static bool begins_with_headers(const struct precompilation *job)
 {
@@ -75,20 +71,14 @@ static bool begins_with_headers(const struct precompilation *job)
     return same;
 }
 
-/* Whether whole_text() works: the last options are definitions, the name needs no escapes in a #line, and
- * it is one unit, since the others would lack the definitions. */
+/* Whether whole_text() works: the name needs no escapes in a #line, and other units would lack the definitions. */
 static bool can_precompile(const struct precompilation *job)
 {
-    if (job->header_count == 0 || job->definition_count > job->option_count ||
-        strpbrk(job->name, "\"\\\n") != NULL || !begins_with_headers(job))
-        return false;
-    for (size_t i = 0; i < job->option_count; i++) {
-        bool defines = strncmp(job->options[i], "-D", 2) == 0;
-        bool last = i >= job->option_count - job->definition_count;
-        if ((last && !defines) || compiler_option_value(job->options[i], COMPILER_OPTION_UNIT))
-            return false;
-    }
-    return true;
+    bool can =
+        job->header_count > 0 && strpbrk(job->name, "\"\\\n") == NULL && begins_with_headers(job);
+    for (size_t i = 0; i < job->option_count && can; i++)
+        can = compiler_option_value(job->options[i], COMPILER_OPTION_UNIT) == NULL;
+    return can;
 }
 
 /* A precompiled header is valid for these: headers, defined names, architecture and options. Sets `*names`
@@ -108,8 +98,6 @@ static char *key_of(const struct precompilation *job, char **names)
     return key;
 }
 
-/* --- compiling --- */
-
 /* Compiles with "--use-pch=FILE" or "--create-pch=FILE". Returns whether that gave a cubin. */
 static bool compile_with(const struct precompiler *precompiler, const struct precompilation *job,
                          const char *option, struct compilation *compilation)
@@ -117,14 +105,17 @@ static bool compile_with(const struct precompiler *precompiler, const struct pre
     /* 639: the heap is too small; NVRTC then makes a cubin but no header */
     const char *const more[] = {"--pch-messages=false", "--pch-verbose=false",
                                 "--diag-suppress=639", option};
-    size_t count = job->option_count - job->definition_count;
-    const char **options = alloc_zeroed(count + sizeof more / sizeof *more, sizeof *options);
-    for (size_t i = 0; i < count; i++)
-        options[i] = job->options[i];
-    memcpy(options + count, more, sizeof more);
+    const char **options = NULL;
+    size_t count = 0;
+    while (count < job->option_count - job->definition_count) {
+        const char *next = job->options[count];
+        *ARRAY_APPEND(options, count) = next;
+    }
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        *ARRAY_APPEND(options, count) = more[i];
     char *text = whole_text(job);
-    int status = nvrtc_compile(precompiler->nvrtc, job->name, text, job->arch, options,
-                               count + sizeof more / sizeof *more, compilation, NULL);
+    int status = nvrtc_compile(precompiler->nvrtc, job->name, text, job->arch, options, count,
+                               compilation, NULL);
     free(text);
     free(options);
     if (status == 0 && compilation->cubin != NULL)

@@ -4,9 +4,9 @@
  * one, or if anything goes wrong, compiles without.
  *
  * A precompiled header is an image of the compiler's heap: only the process that made it can use it, and
- * only with the same options. Therefore the variant's definitions go behind the includes, with a #line for
- * the source. A source that does not begin with these includes is compiled without, and so is one with a
- * definition that a header of the toolkit names: the result must be that of the source as it is.
+ * only with the same options. Therefore the variant's definitions go behind the includes. A source that does
+ * not begin with these is compiled without, and so is one with a definition that a header of the toolkit names:
+ * the result must be that of the source as it is.
  */
 #ifndef AUTOTUNE_PRECOMPILER_H
 #define AUTOTUNE_PRECOMPILER_H
@@ -16,7 +16,6 @@
 
 #include <stddef.h>
 
-/* Keeps the latest precompiled header only: cooperative_groups.h takes 100 MB. */
 struct precompiler {
     struct nvrtc *nvrtc; /* these two are borrowed */
     const char *folder;  /* for the header's file, which is unlinked at once */
@@ -27,11 +26,9 @@ struct precompiler {
 
 struct precompilation {
     const char *name, *text, *arch;
-    const char *const *options;
-    size_t option_count;
+    const char *const *options, *const *headers;
+    size_t option_count, header_count;
     size_t definition_count; /* how many of the last options are -DNAME=VALUE */
-    const char *const *headers;
-    size_t header_count;
 };
 
 void precompiler_init(struct precompiler *precompiler, struct nvrtc *nvrtc, const char *folder);

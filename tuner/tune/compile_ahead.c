@@ -29,7 +29,8 @@ static bool find_next(struct compile_ahead *ahead)
 int compile_ahead_next(struct compile_ahead *ahead, struct error *error)
 {
     int status = 0;
-    while (status == 0 && find_next(ahead) && compile_pool_held(ahead->pool) < most_held(ahead)) {
+    while (status == 0 && find_next(ahead) &&
+           compile_pool_counts(ahead->pool).held < most_held(ahead)) {
         if (interrupt_requested())
             return error_set(error, ERROR_INTERRUPTED, "interrupted");
         status = tuning_job_compile_next(&ahead->jobs[ahead->next], ahead->pool, error);

@@ -80,7 +80,7 @@ notify(const struct run *run, const char *format, ...)
 static void end_cache_use(struct run *run)
 {
     struct error error;
-    uint64_t written = run->pool != NULL ? compile_pool_written_bytes(run->pool) : 0;
+    uint64_t written = run->pool != NULL ? compile_pool_counts(run->pool).written_bytes : 0;
     if (cubin_cache_use_end(&run->cache_use, run->cache, written, run->cache_limit_bytes, &error) !=
         0)
         notify(run, "the cubin cache was not trimmed to its limit: %s", error.message);
@@ -236,7 +236,7 @@ static void describe_cluster(struct run *run)
     size_t count = nodes_count(nodes);
     if (count < 2)
         return;
-    size_t cores = compile_pool_workers(run->pool);
+    size_t cores = compile_pool_counts(run->pool).workers;
     (void)snprintf(run->cluster, sizeof run->cluster, "%zu nodes, %zu GPU%s, %zu core%s", count,
                    run->fleet.count, run->fleet.count == 1 ? "" : "s", cores,
                    cores == 1 ? "" : "s");
@@ -327,7 +327,7 @@ static void pass_doubt(void *user, const struct tuning_job *job, const struct co
 static int hand_out(struct run *run, size_t requests, struct error *error)
 {
     bool due = requests % 32 == 0 &&
-               compile_pool_waiting(run->pool) >= 2 * compile_pool_workers(run->pool);
+               compile_pool_counts(run->pool).waiting >= 2 * compile_pool_counts(run->pool).workers;
     return due ? event_loop_step(&run->loop, 0, error) : 0;
 }
 

@@ -161,7 +161,7 @@ int run_group_plan(struct run_group *group, struct tuning_job *jobs, size_t *tot
         (struct compile_ahead){.pool = run->pool,
                                .jobs = group->jobs,
                                .job_count = group->job_count,
-                               .workers = compile_pool_workers(run->pool),
+                               .workers = compile_pool_counts(run->pool).workers,
                                .sample = run->environment.static_mode ? STATIC_SAMPLE : 0};
     if (status != 0 || run->environment.static_mode || run_group_is_done(group))
         return status;

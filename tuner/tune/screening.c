@@ -59,7 +59,7 @@ static void collect_compiled(struct screening_queue *queue)
 {
     const struct tuning_job *job = queue->job;
     size_t *waiting = queue->waiting;
-    uint64_t seen = compile_pool_done_count(queue->tuning->pool) + job->requested;
+    uint64_t seen = compile_pool_counts(queue->tuning->pool).done + job->requested;
     size_t begin = queue->compiled;
     size_t end = begin;
     if (seen == queue->seen || queue->ready_count >= READY_VARIANTS * queue->tuning->team->count)
@@ -84,7 +84,7 @@ static int propose(struct screening_queue *queue, struct error *error)
     if (!queue->proposes || job->proposer == NULL)
         return 0;
     const size_t gpus = tuning->team->count;
-    const size_t most = 2 * compile_pool_workers(tuning->pool) + gpus - 1;
+    const size_t most = 2 * compile_pool_counts(tuning->pool).workers + gpus - 1;
     timings_stage(tuning->timings, TIMING_SEARCH);
     while (queue->ready_count < READY_VARIANTS * gpus &&
            queue->waiting_count - queue->compiled < most) {

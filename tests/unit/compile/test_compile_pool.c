@@ -139,7 +139,7 @@ static void requests_with_the_same_key_are_one_job(void **state)
     assert_int_equal(scripted_worker_count("compile"), 2);
     struct stat entry;
     assert_int_equal(stat(job->path, &entry), 0);
-    assert_int_equal(compile_pool_written_bytes(fixture.pool), 2 * entry.st_size);
+    assert_int_equal(compile_pool_counts(fixture.pool).written_bytes, 2 * entry.st_size);
     end(&fixture);
 }
 
@@ -170,7 +170,7 @@ static void what_is_in_the_cache_needs_no_worker(void **state)
     assert_true(job->done && job->cached);
     assert_compiled(&fixture, job);
     assert_int_equal(scripted_worker_count("compile"), 1);
-    assert_int_equal(compile_pool_written_bytes(fixture.pool), 0);
+    assert_int_equal(compile_pool_counts(fixture.pool).written_bytes, 0);
     end(&fixture);
 }
 
@@ -527,7 +527,7 @@ static void the_job_of_a_node_that_is_lost_goes_to_another(void **state)
     played_say(hub, "{\"event\":\"lost\",\"node\":1}");
     (void)close(far);
     assert_compiled(&fixture, jobs[1]);
-    assert_int_equal(compile_pool_workers(fixture.pool), 1);
+    assert_int_equal(compile_pool_counts(fixture.pool).workers, 1);
     end_cluster(&fixture, nodes, hub, -1);
 }
 
@@ -542,7 +542,7 @@ static void a_slow_node_holds_up_nobody_who_is_idle(void **state)
     int hub = hold_job(&fixture, &nodes, jobs, &far);
     assert_compiled(&fixture, jobs[1]);
     assert_order("20 21");
-    assert_int_equal(compile_pool_done_count(fixture.pool), 2);
+    assert_int_equal(compile_pool_counts(fixture.pool).done, 2);
     assert_int_equal(compile_pool_share(fixture.pool, 0).jobs, 2);
     assert_int_equal(compile_pool_share(fixture.pool, 1).jobs, 0);
     assert_true(compile_pool_left_s(fixture.pool, &left) == 0);
@@ -590,7 +590,7 @@ static void a_job_that_was_given_twice_is_done_once(void **state)
     free(bytes);
     finish(&fixture, jobs[1]);
     assert_true(jobs[1]->has_cubin);
-    assert_int_equal(compile_pool_done_count(fixture.pool), 2);
+    assert_int_equal(compile_pool_counts(fixture.pool).done, 2);
     assert_int_equal(compile_pool_share(fixture.pool, 1).jobs, 1);
     end_cluster(&fixture, nodes, hub, far);
 }
@@ -609,7 +609,7 @@ static void a_job_that_was_given_twice_survives_one_of_the_two(void **state)
     (void)shutdown(far, SHUT_RDWR);
     assert_compiled(&fixture, jobs[1]);
     assert_order("20 21");
-    assert_int_equal(compile_pool_done_count(fixture.pool), 2);
+    assert_int_equal(compile_pool_counts(fixture.pool).done, 2);
     end_cluster(&fixture, nodes, hub, far);
 }
 
