@@ -105,25 +105,21 @@ good:1:measured good:2:measured good:3:measured "
     [ "$(grep -c ' launch march_reference$' calls)" -gt 3 ]
 }
 
-@test "a problem is refused before anything runs if its largest combination does not fit" {
-    stand_in "log = $scratch/calls" memory_bytes=100000000 l2_bytes=1048576
-    march 'pad = 0, 2^26, 1'
-    autotune --config sweep.ini
-    exits 3
-    has err "problem 'n=1024' needs 2.166 GB of device memory with steps=1 pad=67108864 (buffer 'state' alone 536.9 MB), but 100 MB is all that the GPU has"
-    lacks calls cuMemAlloc
-    # by the free memory, and for a search
-    stand_in "log = $scratch/calls" memory_bytes=4000000000 memory_taken=3900000000 l2_bytes=1048576
-    rm calls
-    march 'pad = 0, 2^26, 1' 'steps = 1..9' 'evaluations = 5'
-    autotune --config sweep.ini
-    exits 3
-    has err "needs 2.166 GB of device memory with steps=1 pad=67108864" "100 MB are free"
-    lacks calls cuLaunchKernel
-    # a constraint rules it out
-    march 'pad = 0, 2^26, 1' 'steps = 1..9' 'evaluations = 5' 'constraint = pad < 100'
-    autotune --config sweep.ini
+@test "a combination that does not fit costs its own variants, and is tried again only if the GPU has as much" {
+    stand_in memory_bytes=40000000 l2_bytes=1048576
+    march 'pad = 0, 2^20, 1' 'steps = 1'
+    autotune --config sweep.ini --format csv
     exits 0
+    equal "$(outcomes pad)" "0:measured 1048576:launch_error 1:measured "
+    has out "no memory for the buffers and expected results of steps=1 pad=1048576"
+    autotune --config sweep.ini
+    has err "nothing to do"
+    stand_in memory_bytes=100000000 memory_taken=60000000 l2_bytes=1048576
+    autotune --config sweep.ini --results others --format csv
+    stand_in memory_bytes=100000000 l2_bytes=1048576
+    autotune --config sweep.ini --results others --format csv
+    exits 0
+    equal "$(count outcome measured)" 3
 }
 
 @test "an expression or a reference that fails for some values makes just their variants invalid" {

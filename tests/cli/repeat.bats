@@ -349,14 +349,14 @@ END
         grep -q "with other random numbers" err && break
     done
     exits 0
-    has err "larger.ini: the finalists are verified on one data set, because with other random numbers: " "wrote nothing"
+    has err "larger.ini: results are verified on one data set, because with other random numbers: " "wrote nothing"
     autotune report --format csv
     equal "$(count outcome measured)" 2
     autotune report
     has out "verified on one data set"
     autotune run --template templates/larger.ini
     exits 0
-    has err "the variant is verified on one data set, because with other random numbers: " "wrote nothing"
+    has err "results are verified on one data set, because with other random numbers: " "wrote nothing"
 }
 
 @test "workers that are lost again and again end the run, and a slow reference does not make deadlines longer" {

@@ -80,7 +80,7 @@ END
     autotune run --template scale.ini
     exits 1
     has err 'identifier "undefined_one" is undefined' "out[0] = undefined_one;"
-    has out "compile_error: scale.cu: compilation failed"
+    has out "compile_error: scale.cu("
 }
 
 @test "a template that is wrong: exit status 2, at its line" {

@@ -21,8 +21,9 @@ struct single {
     int no_wait;
 };
 
-static void print_notice(const struct error *notice)
+static void print_notice(void *user, const struct error *notice)
 {
+    (void)user;
     error_print(notice, stderr);
 }
 
@@ -33,7 +34,7 @@ static void print_head(const struct command_variant *variant, const struct singl
     char *problem = bindings_text(&variant->problem);
     char *parameters = bindings_text(&variant->parameters);
     printf("%s%s%s on %s\n", variant->template.name, problem[0] != '\0' ? " " : "", problem,
-           run->gpu.name);
+           run->environment.gpu.name);
     if (parameters[0] != '\0')
         printf("  variant  %s\n", parameters);
     free(problem);
@@ -72,7 +73,7 @@ static void print_rate(double amount, double time_ns, const char *unit)
 
 static void print_time(const struct single_run *run)
 {
-    const struct result *result = &run->result;
+    const struct result *result = &run->job.study.results[0];
     char median[REPORT_NUMBER_BYTES];
     char low[REPORT_NUMBER_BYTES];
     char high[REPORT_NUMBER_BYTES];
@@ -82,14 +83,15 @@ static void print_time(const struct single_run *run)
            report_time(result->time.high_ns, high), result->time.count);
     print_rate(result->bytes, result->time.median_ns, "GB/s");
     print_rate(result->operations, result->time.median_ns, "GFLOP/s");
-    printf("; an empty kernel takes %s us\n", report_time(run->empty_ns, empty));
+    printf("; an empty kernel takes %s us\n",
+           report_time(study_empty_ns(&run->job.study, result), empty));
 }
 
 /* Returns 0, or ERROR_NOTHING_VALID if the variant failed. */
 static int print_result(const struct command_variant *variant, const struct single_run *run,
                         struct error *error)
 {
-    const struct result *result = &run->result;
+    const struct result *result = &run->job.study.results[0];
     if (run->compiler_log != NULL && run->compiler_log[0] != '\0')
         fprintf(stderr, "%s\n", run->compiler_log);
     print_head(variant, run);
@@ -109,7 +111,8 @@ static int perform(void *user, struct command_input *input, struct error *error)
 {
     struct single *single = user;
     struct command_variant *variant = &single->variant;
-    struct single_run run;
+    struct single_run run = {
+        0}; /* a signal ends it at once: nothing is stored, and workers go with it */
     const struct single_run_request request = {
         .template = &variant->template,
         .parameters = &variant->parameters,
@@ -123,7 +126,6 @@ static int perform(void *user, struct command_input *input, struct error *error)
     if (single->differences < 0 || single->device < 0)
         return error_set(error, ERROR_USAGE, "--differences and --device must not be negative");
     (void)setenv("CUDA_CACHE_DISABLE", "1", 1); /* what comes from it has no figures */
-    single_run_init(&run); /* a signal ends it at once: nothing is stored, and workers go with it */
     int status = command_variant_load(variant, input, error);
     if (status == 0)
         status = macro_check(&variant->template, error);

@@ -235,12 +235,14 @@ bool compile_pool_has(struct compile_pool *pool, const char *arch, const char *s
 struct compile_job *compile_pool_refuse(struct compile_pool *pool, const struct error *reason)
 {
     char key[HASH_BYTES];
+    char text[ERROR_TEXT_BYTES];
     bool known;
-    hash_of(reason->message, strlen(reason->message), key);
+    (void)error_text(reason, text);
+    hash_of(text, strlen(text), key);
     struct pool_job *job = find_or_add(pool, key, &known);
     job->job.invalid = true;
     if (!known)
-        pool_fail(pool, job, reason->code, reason->message);
+        pool_fail(pool, job, reason->code, text);
     return &job->job;
 }
 

@@ -26,13 +26,12 @@ static int check_memory(struct device_problem *problem, const struct problem_req
 {
     struct device_context *device = problem->device;
     size_t all_bytes = 0;
-    problem->footprint =
-        footprint_of(&problem->template, &problem->fixed, request->largest, problem->cold);
+    problem->footprint = footprint_of(&problem->template, &problem->fixed, NULL, problem->cold);
     int status = CUDA(device, cuMemGetInfo, free_bytes, &all_bytes);
     if (status != 0 || problem->footprint.bytes <= *free_bytes)
         return status;
-    return footprint_refuse(&problem->footprint, &problem->template, request->problem,
-                            request->largest, *free_bytes, "are free", error);
+    return footprint_refuse(&problem->footprint, &problem->template, request->problem, *free_bytes,
+                            "are free", error);
 }
 
 /* What no parameter changes. */
@@ -84,7 +83,7 @@ int device_problem_open(struct device_problem *problem, struct device_context *d
     /* out of memory after all: the driver rounds up, or another process took the memory */
     if (status == ERROR_DEVICE && device->last == CUDA_ERROR_OUT_OF_MEMORY)
         status = footprint_refuse(&problem->footprint, &problem->template, request->problem,
-                                  request->largest, free_bytes, "are free", error);
+                                  free_bytes, "are free", error);
     if (status != 0)
         device_problem_close(problem);
     return status;

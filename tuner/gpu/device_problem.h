@@ -33,7 +33,6 @@ struct device_problem {
 struct problem_request {
     struct template *template; /* taken over */
     const struct bindings *problem;
-    const struct bindings *largest; /* parameters that need the most memory; NULL: none do */
     struct compilation *helpers; /* the source compiled with its defaults, taken over; NULL: none */
     bool cold;
 };

@@ -106,27 +106,21 @@ static int open_problem(struct device_session *session, struct error *error)
     const json_t *request = session->open_request;
     struct compilation helpers = {0};
     struct bindings values = {0};
-    struct bindings largest = {0};
     const char *key = text_of(request, "reference");
-    const json_t *parameters = json_object_get(request, "largest");
     int status = bindings_from_json(&values, json_object_get(request, "problem"), error);
     if (status == 0 && key != NULL)
         status = take_entry(session, key, &helpers, error);
-    if (status == 0 && parameters != NULL)
-        status = bindings_from_json(&largest, parameters, error);
     struct template template = {0};
     if (status == 0)
         status = read_template(session, &template, error);
     struct problem_request problem = {.template = &template,
                                       .problem = &values,
-                                      .largest = &largest,
                                       .helpers = key != NULL ? &helpers : NULL,
                                       .cold = json_is_true(json_object_get(request, "cold"))};
     if (status == 0)
         status = device_problem_open(&session->problem, &session->device, &problem, error);
     template_release(&template);
     compilation_release(&helpers);
-    bindings_release(&largest);
     bindings_release(&values);
     session->open = status == 0;
     session->damaged = false;

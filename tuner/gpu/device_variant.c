@@ -147,9 +147,14 @@ static int make_arguments(struct device_variant *variant, struct device_problem 
     return status;
 }
 
+/* Notes what it needs in all, beyond what all variants do. */
 static int out_of_memory(const struct device_variant *variant, const struct device_problem *problem,
                          struct error *error)
 {
+    problem->device->wanted_bytes =
+        footprint_of(&problem->template, &problem->fixed, &variant->parameters, problem->cold)
+            .bytes -
+        problem->footprint.bytes;
     struct error inner = *error;
     struct bindings dependent = {0};
     for (size_t i = 0; i < variant->parameters.count; i++)

@@ -394,6 +394,8 @@ int record_refuse(struct record *record, int64_t study_id, const char *reason, s
 
 int record_reopen(struct record *record, int64_t study_id, struct error *error)
 {
+    if (record == NULL)
+        return 0;
     int result = record_start(record, error);
     if (result != 0)
         return result;
@@ -556,6 +558,9 @@ static int finish(struct record *record, int64_t study_id, const struct study *s
 int record_finish(struct record *record, int64_t study_id, struct study *study, struct error *error)
 {
     bool refuted;
+    study->complete = record == NULL;
+    if (record == NULL)
+        return 0;
     int result = record_start(record, error);
     if (result != 0)
         return result;
@@ -576,6 +581,8 @@ int record_result(struct record *record, int64_t study_id, const struct result *
 int record_results(struct record *record, int64_t study_id, const struct result *results,
                    const size_t *indices, size_t count, const char *phase, struct error *error)
 {
+    if (record == NULL)
+        return 0;
     int status = record_start(record, error);
     if (status != 0)
         return status;

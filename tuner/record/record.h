@@ -62,6 +62,8 @@ int record_begin(struct record *record, struct study *study, bool afresh, int64_
                  struct error *error);
 
 /*
+ * In what follows, up to record_finish(), a record that is NULL keeps nothing.
+ *
  * Stores one variant's result with its samples, in one transaction, replacing an earlier one with
  * the same parameters in this study, unless that was wrong, crashed or hung. `phase` is "screening" or "finals". Samples of both phases are
  * kept; reading returns those of the phase stored last. Storing a screening again drops the samples

@@ -1,6 +1,5 @@
 #include "template/footprint.h"
 
-#include "template/dependencies.h"
 #include "template/device_attributes.h"
 
 #include <inttypes.h>
@@ -76,38 +75,24 @@ static void format_bytes(uint64_t bytes, char text[32])
         (void)snprintf(text, 32, "%" PRIu64 " bytes", bytes);
 }
 
-/* The parameters that matter to the footprint; a new string. */
-static char *dependent_text(const struct template *template, const struct bindings *parameters)
-{
-    struct bindings dependent = {0};
-    for (size_t i = 0; parameters != NULL && i < parameters->count; i++)
-        if (contents_depend_on(template, parameters->items[i].name))
-            bindings_set(&dependent, parameters->items[i].name, parameters->items[i].value);
-    char *text = bindings_text(&dependent);
-    bindings_release(&dependent);
-    return text;
-}
-
 int footprint_refuse(const struct footprint *footprint, const struct template *template,
-                     const struct bindings *problem, const struct bindings *parameters,
-                     uint64_t available_bytes, const char *available, struct error *error)
+                     const struct bindings *problem, uint64_t available_bytes,
+                     const char *available, struct error *error)
 {
     char needed[32];
     char largest[32];
     char free_text[32];
     char *values = bindings_text(problem);
-    char *with = dependent_text(template, parameters);
     format_bytes(footprint->bytes, needed);
     format_bytes(footprint->largest_bytes, largest);
     format_bytes(available_bytes, free_text);
     int status = error_set_at(
         error, ERROR_MEMORY, template->path, 0,
-        "problem '%s' needs %s of device memory%s%s (buffer '%s' alone %s), but %s %s%s; choose a "
+        "problem '%s' needs %s of device memory (buffer '%s' alone %s), but %s %s%s; choose a "
         "smaller problem or free memory",
-        values, needed, with[0] != '\0' ? " with " : "", with,
-        footprint->largest != NULL ? footprint->largest : "", largest, free_text, available,
+        values, needed, footprint->largest != NULL ? footprint->largest : "", largest, free_text,
+        available,
         footprint->bytes <= available_bytes ? ", too little with the driver's overhead" : "");
     free(values);
-    free(with);
     return status;
 }

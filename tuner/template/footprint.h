@@ -36,12 +36,11 @@ struct footprint footprint_of(const struct template *template, const struct bind
                               const struct bindings *parameters, bool cold);
 
 /*
- * Returns ERROR_MEMORY with a message that says how much `problem` needs with those `parameters`
- * (NULL: none) and ends in
+ * Returns ERROR_MEMORY with a message that says how much `problem` needs and ends in
  * "`available_bytes` `available`", for example "1.2 GB are free".
  */
 int footprint_refuse(const struct footprint *footprint, const struct template *template,
-                     const struct bindings *problem, const struct bindings *parameters,
-                     uint64_t available_bytes, const char *available, struct error *error);
+                     const struct bindings *problem, uint64_t available_bytes,
+                     const char *available, struct error *error);
 
 #endif

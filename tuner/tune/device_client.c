@@ -374,13 +374,7 @@ double device_client_busy_s(const struct device_client *client)
 static void set_answer(struct device_client_answer *answer, enum outcome outcome,
                        const char *reason)
 {
-    answer->outcome = outcome;
-    answer->again = false;
-    answer->passing = false;
-    answer->doubtful = false;
-    answer->unfit = false;
-    answer->single_ns = 0;
-    answer->entry[0] = '\0';
+    *answer = (struct device_client_answer){.outcome = outcome};
     (void)snprintf(answer->reason, sizeof answer->reason, "%s", reason);
 }
 
@@ -603,40 +597,6 @@ static double launch_timeout(const struct device_client *client)
     return scaled > stated ? scaled : stated;
 }
 
-/* `run_s` is what one of the unchecked runs may take. */
-static int verify(struct device_client *client, int64_t id, const struct device_client_check *check,
-                  double run_s, size_t differences, struct device_client_answer *answer,
-                  struct error *error)
-{
-    json_t *reply;
-    send_request(client, json_pack("{s:s, s:I, s:i, s:i, s:i, s:b, s:I}", "do", "verify", "id",
-                                   (json_int_t)id, "unchecked_runs", check->unchecked_runs, "runs",
-                                   check->runs, "data_set", (int)check->data_set, "careful",
-                                   (int)check->careful, "differences", (json_int_t)differences));
-    double timeout_s = launch_timeout(client) + 2 * client->slowest_s * check->runs +
-                       run_s * check->unchecked_runs;
-    int status = take_reply(client, timeout_s, &reply, answer, error);
-    if (reply != NULL)
-        note_runs(client, check->unchecked_runs + check->runs);
-    json_decref(reply);
-    return status;
-}
-
-int device_client_verify(struct device_client *client, int64_t id,
-                         const struct device_client_check *check,
-                         struct device_client_answer *answer, struct error *error)
-{
-    struct device_client_check first = *check;
-    first.unchecked_runs = 0;
-    int status = verify(client, id, &first, 0, 0, answer, error);
-    if (check->unchecked_runs == 0 || status != 0 || answer->again ||
-        answer->outcome != OUTCOME_MEASURED)
-        return status;
-    /* these runs were checked, too, and as in unchecked ones, the buffers were reset before each */
-    double run_s = (double)client->read.took_ns[DEVICE_TOOK_RUN] * 1e-9 / check->runs;
-    return verify(client, id, check, 2 * run_s, 0, answer, error);
-}
-
 static void store_differences(const json_t *list, struct device_difference *differences,
                               size_t *count)
 {
@@ -662,16 +622,42 @@ static void store_differences(const json_t *list, struct device_difference *diff
     }
 }
 
-int device_client_verify_closely(struct device_client *client, int64_t id,
-                                 const struct device_client_check *check,
-                                 struct device_difference *differences, size_t *count,
-                                 struct device_client_answer *answer, struct error *error)
+/* `run_s` is what one of the unchecked runs may take. */
+static int verify(struct device_client *client, int64_t id, const struct device_client_check *check,
+                  double run_s, struct device_client_answer *answer, struct error *error)
 {
+    json_t *reply;
+    json_int_t differences = check->count != NULL ? (json_int_t)*check->count : 0;
     json_decref(client->differences);
     client->differences = NULL;
-    int status = verify(client, id, check, 0, *count, answer, error);
-    store_differences(client->differences, differences, count);
+    send_request(client, json_pack("{s:s, s:I, s:i, s:i, s:i, s:b, s:I}", "do", "verify", "id",
+                                   (json_int_t)id, "unchecked_runs", check->unchecked_runs, "runs",
+                                   check->runs, "data_set", (int)check->data_set, "careful",
+                                   (int)check->careful, "differences", differences));
+    double timeout_s = launch_timeout(client) + 2 * client->slowest_s * check->runs +
+                       run_s * check->unchecked_runs;
+    int status = take_reply(client, timeout_s, &reply, answer, error);
+    if (reply != NULL)
+        note_runs(client, check->unchecked_runs + check->runs);
+    json_decref(reply);
     return status;
+}
+
+int device_client_verify(struct device_client *client, int64_t id,
+                         const struct device_client_check *check,
+                         struct device_client_answer *answer, struct error *error)
+{
+    struct device_client_check first = *check;
+    first.unchecked_runs = 0;
+    int status = verify(client, id, &first, 0, answer, error);
+    if (check->count != NULL)
+        store_differences(client->differences, check->differences, check->count);
+    if (check->unchecked_runs == 0 || status != 0 || answer->again ||
+        answer->outcome != OUTCOME_MEASURED)
+        return status;
+    /* these runs were checked, too, and as in unchecked ones, the buffers were reset before each */
+    double run_s = (double)client->read.took_ns[DEVICE_TOOK_RUN] * 1e-9 / check->runs;
+    return verify(client, id, check, 2 * run_s, answer, error);
 }
 
 static void note_reading(struct device_client *client, const json_t *reply)

@@ -11,9 +11,9 @@
  * until none is under way.
  *
  * A call about a variant that fails returns 0 with the variant's outcome and reason. A worker that
- * dies or sends a reply that makes no sense is the variant's fault, one that passes
- * its deadline a timeout. If the worker was lost, another has taken its place and the problem is
- * open again, but no variant is loaded. An error ends the run.
+ * dies or sends a reply that makes no sense is the variant's fault, one that passes its deadline a
+ * timeout. Another then takes its place and opens the problem, but has no variant loaded. An error ends
+ * the run.
  */
 #ifndef AUTOTUNE_DEVICE_CLIENT_H
 #define AUTOTUNE_DEVICE_CLIENT_H
@@ -56,11 +56,9 @@ int device_client_gpu(struct device_client *client, struct gpu *gpu, struct erro
 int device_client_open(struct device_client *client, const struct opened_problem *problem,
                        double *empty_ns, struct error *error);
 
-/* Begins to open the problem; device_client_open() goes on. */
+/* Begins to open the problem; device_client_open() goes on. Between the two, device_client_opening() is
+ * what can be read from once the worker has answered, and when that is overdue; otherwise -1. */
 void device_client_open_begin(struct device_client *client, const struct opened_problem *problem);
-
-/* Between the two: what can be read from once the worker has answered, and when that is overdue; -1 if
- * device_client_open() would have to begin. */
 int device_client_opening(const struct device_client *client, int64_t *overdue_ns);
 
 /* Whether the last call that returns errors failed because of its worker, and not because waiting did
@@ -91,18 +89,6 @@ int device_client_load(struct device_client *client, int64_t id, const char *cub
                        const struct bindings *parameters, struct result *result,
                        struct device_client_answer *answer, struct error *error);
 
-/* How a loaded variant is verified. */
-struct device_client_check {
-    int unchecked_runs; /* before those; it is verified without them first, to know what they may take */
-    int runs; /* each result is checked, and after the last two everything (gpu/verify.h) */
-    unsigned data_set; /* of the fills' random numbers; 0: the usual one */
-    bool careful;      /* everything is checked before it runs, too: no other variant is to blame */
-};
-
-int device_client_verify(struct device_client *client, int64_t id,
-                         const struct device_client_check *check,
-                         struct device_client_answer *answer, struct error *error);
-
 /* An element of a wrong result. */
 struct device_difference {
     char buffer[64];
@@ -110,12 +96,21 @@ struct device_difference {
     char got[32], expected[32];
 };
 
-/* The same until a result is wrong. If one is, stores the first of the at most `*count` elements that
- * differ in `differences`, and how many those are; otherwise there are none. */
-int device_client_verify_closely(struct device_client *client, int64_t id,
-                                 const struct device_client_check *check,
-                                 struct device_difference *differences, size_t *count,
-                                 struct device_client_answer *answer, struct error *error);
+/* How a loaded variant is verified. */
+struct device_client_check {
+    int unchecked_runs; /* before those; it is verified without them first, to know what they may take */
+    int runs; /* each result is checked, and after the last two everything (gpu/verify.h) */
+    unsigned data_set; /* of the fills' random numbers; 0: the usual one */
+    bool careful;      /* everything is checked before it runs, too: no other variant is to blame */
+    /* room for the first elements of a wrong result that differ, of which there are `*count`, and then how
+     * many those are; NULL: they are not wanted */
+    struct device_difference *differences;
+    size_t *count;
+};
+
+int device_client_verify(struct device_client *client, int64_t id,
+                         const struct device_client_check *check,
+                         struct device_client_answer *answer, struct error *error);
 
 /* How samples are to be taken. */
 struct device_client_sampling {

@@ -106,8 +106,6 @@ static json_t *open_message(struct device_process *worker)
     add_texts(worker, problem->template, message);
     add_entry(worker, problem->support_cubin, "support", message);
     send_files(worker, problem->data);
-    if (problem->largest != NULL && problem->largest->count > 0)
-        json_object_set_new(message, "largest", bindings_to_json(problem->largest));
     if (problem->reference_cubin != NULL)
         add_entry(worker, problem->reference_cubin, "reference", message);
     return message;

@@ -28,10 +28,9 @@ struct opened_problem {
     const struct template *template;
     const json_t *data; /* the files of its fills, with their hashes: fill_list_files() */
     const struct bindings *values;
-    const struct bindings *largest; /* parameters whose buffers need the most memory; NULL: any */
-    const char *support_cubin;      /* cache entry of device_kernels.cu */
-    const char *reference_cubin;    /* NULL if no helper needs it */
-    bool cold;                      /* empty the L2 cache before each sample */
+    const char *support_cubin;   /* cache entry of device_kernels.cu */
+    const char *reference_cubin; /* NULL if no helper needs it */
+    bool cold;                   /* empty the L2 cache before each sample */
     double launch_timeout_s;
     bool shared; /* other GPUs have it open, too, and go on if this one cannot open it again soon */
 };

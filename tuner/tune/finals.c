@@ -19,31 +19,35 @@ enum {
     PASSES = 8 /* of the verification on both, if workers are lost, and one for each finalist */
 };
 
+struct finalist {
+    size_t index;       /* into the study's results */
+    double *rounds_ns;  /* what its contender's samples point to */
+    double *samples_ns; /* raw */
+    size_t sample_count;
+    int runs;             /* of which a sample is the mean: as in the screening, or 1 for all */
+    bool loaded;          /* in the present worker */
+    bool proven;          /* verified on both data sets by one worker */
+    bool usual;           /* only the usual data can be made for it */
+    unsigned seen_losses; /* of workers, when it was verified on the first */
+};
+
 /* Finals under way on one GPU. */
 struct finals {
     struct tuning *tuning;
     struct tuning_job *job;
-    struct race_rules rules;      /* as the job's time allows */
-    struct fleet_gpu *gpu;        /* that they are held on */
-    unsigned data_set;            /* that the last word on correctness is spoken on */
-    size_t failed;                /* contenders that failed */
-    unsigned round;               /* the next one */
-    struct verdict verdict;       /* of the last look */
-    size_t leader;                /* by it; SIZE_MAX: there was none */
-    size_t endured;               /* the winner of the last verification; SIZE_MAX: none */
-    bool anew;                    /* what was measured does not hold */
-    size_t *indices;              /* of the finalists, into the study's results */
-    struct contender *contenders; /* samples_ns[i]: the mean of round i */
-    double **rounds_ns;           /* what the contenders' samples point to */
-    double **samples_ns;          /* raw */
-    size_t *sample_counts;
-    int *runs;             /* of which a sample is the mean: as in the screening, or 1 for all */
-    bool *loaded;          /* in the present worker */
-    unsigned losses;       /* of workers, when `loaded` was true */
-    bool *proven;          /* verified on both data sets by one worker */
-    bool *usual;           /* only the usual data can be made for it */
-    unsigned rounds_data;  /* the data set of the rounds: one that can be made for all */
-    unsigned *seen_losses; /* of workers, when it was verified on the first */
+    struct race_rules rules; /* as the job's time allows */
+    struct fleet_gpu *gpu;   /* that they are held on */
+    unsigned losses;         /* of its workers, when the finalists were loaded */
+    unsigned data_set;       /* that the last word on correctness is spoken on */
+    unsigned rounds_data;    /* that of the rounds: one that can be made for all */
+    size_t failed;           /* contenders that failed */
+    unsigned round;          /* the next one */
+    struct verdict verdict;  /* of the last look */
+    size_t leader;           /* by it; SIZE_MAX: there was none */
+    size_t endured;          /* the winner of the last verification; SIZE_MAX: none */
+    bool anew;               /* what was measured does not hold */
+    struct finalist *list;
+    struct contender *contenders; /* the same ones; samples_ns[i]: the mean of round i */
     size_t count;
     uint64_t random, random_checks; /* for the order of turns, and where results are checked */
 };
@@ -55,9 +59,9 @@ struct finals {
 static void give_up_batches(struct finals *finals)
 {
     for (size_t i = 0; i < finals->count; i++) {
-        const struct result *result = &finals->job->study.results[finals->indices[i]];
-        finals->runs[i] = 1;
-        finals->sample_counts[i] = 0;
+        const struct result *result = &finals->job->study.results[finals->list[i].index];
+        finals->list[i].runs = 1;
+        finals->list[i].sample_count = 0;
         finals->contenders[i].count = finals->contenders[i].reading_count = 0;
         finals->contenders[i].out = result->outcome != OUTCOME_MEASURED;
     }
@@ -69,9 +73,10 @@ static bool is_mixed(const struct finals *finals)
     bool batched = false;
     bool single = false;
     for (size_t i = 0; i < finals->count; i++) {
-        const struct result *result = &finals->job->study.results[finals->indices[i]];
-        batched = batched || finals->runs[i] > 1;
-        single = single || (finals->runs[i] == 1 && result->time.median_ns < TUNING_COMPARABLE_NS);
+        const struct result *result = &finals->job->study.results[finals->list[i].index];
+        batched = batched || finals->list[i].runs > 1;
+        single =
+            single || (finals->list[i].runs == 1 && result->time.median_ns < TUNING_COMPARABLE_NS);
     }
     return batched && single;
 }
@@ -82,26 +87,18 @@ static void choose(struct finals *finals)
     const struct study *study = &finals->job->study;
     size_t chosen_count;
     size_t contender_count = 0;
-    size_t runs_count = 0;
     bool *chosen = tuning_choose(finals->tuning, study, finals->rules.finalists, &chosen_count);
     for (size_t i = 0; i < study->result_count; i++) {
         if (!chosen[i])
             continue;
-        *ARRAY_APPEND(finals->indices, finals->count) = i;
+        *ARRAY_APPEND(finals->list, finals->count) =
+            (struct finalist){.index = i, .runs = study->results[i].runs};
         struct contender *contender = ARRAY_APPEND(finals->contenders, contender_count);
         *contender = tuning_contender(&study->results[i], i);
         contender->samples_ns = NULL;
         contender->count = 0;
-        *ARRAY_APPEND(finals->runs, runs_count) = study->results[i].runs;
     }
     free(chosen);
-    finals->rounds_ns = alloc_zeroed(finals->count, sizeof *finals->rounds_ns);
-    finals->samples_ns = alloc_zeroed(finals->count, sizeof *finals->samples_ns);
-    finals->sample_counts = alloc_zeroed(finals->count, sizeof *finals->sample_counts);
-    finals->loaded = alloc_zeroed(finals->count, sizeof *finals->loaded);
-    finals->proven = alloc_zeroed(finals->count, sizeof *finals->proven);
-    finals->usual = alloc_zeroed(finals->count, sizeof *finals->usual);
-    finals->seen_losses = alloc_zeroed(finals->count, sizeof *finals->seen_losses);
     if (is_mixed(finals))
         give_up_batches(finals);
 }
@@ -109,19 +106,11 @@ static void choose(struct finals *finals)
 static void release(struct finals *finals)
 {
     for (size_t i = 0; i < finals->count; i++) {
-        free(finals->rounds_ns[i]);
-        free(finals->samples_ns[i]);
+        free(finals->list[i].rounds_ns);
+        free(finals->list[i].samples_ns);
     }
-    free(finals->rounds_ns);
-    free(finals->samples_ns);
-    free(finals->sample_counts);
+    free(finals->list);
     free(finals->contenders);
-    free(finals->runs);
-    free(finals->loaded);
-    free(finals->proven);
-    free(finals->usual);
-    free(finals->seen_losses);
-    free(finals->indices);
 }
 
 /*
@@ -139,7 +128,7 @@ static void disqualify(struct finals *finals, size_t contender,
     if (answer->doubtful)
         finals->job->careful = true;
     else
-        tuning_job_take_answer(finals->job, finals->indices[contender], answer);
+        tuning_job_take_answer(finals->job, finals->list[contender].index, answer);
 }
 
 /* How many are in. */
@@ -171,7 +160,7 @@ static bool note_losses(struct finals *finals)
     bool lost = losses != finals->losses;
     finals->losses = losses;
     for (size_t i = 0; i < finals->count && lost; i++)
-        finals->loaded[i] = false;
+        finals->list[i].loaded = false;
     return lost;
 }
 
@@ -179,7 +168,7 @@ static bool note_losses(struct finals *finals)
 static int load(struct finals *finals, size_t contender, struct error *error)
 {
     struct tuning *tuning = finals->tuning;
-    size_t index = finals->indices[contender];
+    size_t index = finals->list[contender].index;
     struct result *result = &finals->job->study.results[index];
     struct device_client_answer answer;
     int status = ensure_job(finals, index, error);
@@ -197,7 +186,7 @@ static int load(struct finals *finals, size_t contender, struct error *error)
         return 0;
     }
     kernel_stats_limit(&source, answer.entry, &result->stats);
-    finals->loaded[contender] = true;
+    finals->list[contender].loaded = true;
     return 0;
 }
 
@@ -208,7 +197,7 @@ static int load_all(struct finals *finals, struct error *error)
     int status = 0;
     (void)note_losses(finals);
     for (size_t i = 0; i < finals->count && status == 0; i = note_losses(finals) ? 0 : i + 1)
-        if (!finals->contenders[i].out && !finals->loaded[i])
+        if (!finals->contenders[i].out && !finals->list[i].loaded)
             status = load(finals, i, error);
     return status;
 }
@@ -220,15 +209,16 @@ static void store_samples(struct finals *finals, size_t contender, size_t round,
     struct contender *who = &finals->contenders[contender];
     double sum_ns = 0;
     for (size_t i = 0; i < count; i++) {
-        *ARRAY_APPEND(finals->samples_ns[contender], finals->sample_counts[contender]) = samples[i];
+        *ARRAY_APPEND(finals->list[contender].samples_ns, finals->list[contender].sample_count) =
+            samples[i];
         sum_ns += samples[i];
     }
     while (who->count <= round)
-        *ARRAY_APPEND(finals->rounds_ns[contender], who->count) = 0;
-    finals->rounds_ns[contender][round] = sum_ns / (double)count;
-    who->samples_ns = finals->rounds_ns[contender];
-    who->readings_ns = finals->samples_ns[contender];
-    who->reading_count = finals->sample_counts[contender];
+        *ARRAY_APPEND(finals->list[contender].rounds_ns, who->count) = 0;
+    finals->list[contender].rounds_ns[round] = sum_ns / (double)count;
+    who->samples_ns = finals->list[contender].rounds_ns;
+    who->readings_ns = finals->list[contender].samples_ns;
+    who->reading_count = finals->list[contender].sample_count;
 }
 
 /* --- rounds --- */
@@ -286,13 +276,13 @@ static void send_next(struct finals *finals, struct rounds *rounds)
     const struct device_client_sampling sampling = {
         .count = FINAL_SAMPLES,
         .copy = turn.round,
-        .batched = finals->runs[turn.contender] > 1,
+        .batched = finals->list[turn.contender].runs > 1,
         .check_after = checked ? 1 + draw(finals, FINAL_SAMPLES - 1) : 0,
         .careful = finals->job->careful,
         .data_set = finals->rounds_data};
     if (finals->contenders[turn.contender].out)
         return;
-    device_client_measure_send(finals->gpu->client, (int64_t)finals->indices[turn.contender],
+    device_client_measure_send(finals->gpu->client, (int64_t)finals->list[turn.contender].index,
                                &sampling);
     rounds->sent[rounds->sent_count++] = turn;
 }
@@ -313,7 +303,7 @@ static int take_oldest(struct finals *finals, struct rounds *rounds, struct erro
         disqualify(finals, turn.contender, &answer);
     else if (status == 0 && answer.again)
         *ARRAY_APPEND(rounds->waiting, rounds->waiting_count) = turn;
-    else if (status == 0 && (runs > 1) != (finals->runs[turn.contender] > 1))
+    else if (status == 0 && (runs > 1) != (finals->list[turn.contender].runs > 1))
         rounds->anew = true;
     else if (status == 0)
         store_samples(finals, turn.contender, turn.round, samples, count);
@@ -383,8 +373,9 @@ static int unload(struct finals *finals, struct error *error)
     timings_stage(finals->tuning->timings, TIMING_LOAD);
     for (size_t i = 0; i < finals->count && status == 0; i++) {
         (void)note_losses(finals);
-        if (finals->loaded[i])
-            status = device_client_unload(finals->gpu->client, (int64_t)finals->indices[i], error);
+        if (finals->list[i].loaded)
+            status =
+                device_client_unload(finals->gpu->client, (int64_t)finals->list[i].index, error);
     }
     return status;
 }
@@ -403,13 +394,12 @@ static void give_up_data(struct finals *finals, size_t contender, const char *re
     struct error notice;
     bool told = finals->job->study.one_data_set;
     finals->job->study.one_data_set = true;
-    finals->usual[contender] = finals->proven[contender] = true;
+    finals->list[contender].usual = finals->list[contender].proven = true;
     if (told)
         return;
     (void)error_set_at(
         &notice, ERROR_OK, finals->job->kernel->template.path, 0,
-        "the finalists are verified on one data set, because with other random numbers: %s",
-        reason);
+        "results are verified on one data set, because with other random numbers: %s", reason);
     if (finals->tuning->notice != NULL)
         finals->tuning->notice(finals->tuning->user, &notice);
 }
@@ -424,16 +414,16 @@ static int verify_one(struct finals *finals, size_t contender, int runs, bool en
                       struct error *error)
 {
     struct device_client *client = finals->gpu->client;
-    int samples = endures ? (int)finals->sample_counts[contender] : 0;
-    const struct device_client_check check = {.unchecked_runs = samples * finals->runs[contender],
-                                              .runs = runs,
-                                              .data_set =
-                                                  finals->usual[contender] ? 0 : finals->data_set,
-                                              .careful = finals->job->careful};
+    int samples = endures ? (int)finals->list[contender].sample_count : 0;
+    const struct device_client_check check = {
+        .unchecked_runs = samples * finals->list[contender].runs,
+        .runs = runs,
+        .data_set = finals->list[contender].usual ? 0 : finals->data_set,
+        .careful = finals->job->careful};
     struct device_client_answer answer;
     timings_stage(finals->tuning->timings, TIMING_VERIFY);
-    int status =
-        device_client_verify(client, (int64_t)finals->indices[contender], &check, &answer, error);
+    int status = device_client_verify(client, (int64_t)finals->list[contender].index, &check,
+                                      &answer, error);
     *again = status == 0 && answer.again;
     if (status != 0 || *again)
         return status;
@@ -443,10 +433,10 @@ static int verify_one(struct finals *finals, size_t contender, int runs, bool en
     else if (answer.outcome != OUTCOME_MEASURED)
         disqualify(finals, contender, &answer);
     else if (check.data_set == 0)
-        finals->seen_losses[contender] = losses;
+        finals->list[contender].seen_losses = losses;
     else
-        finals->proven[contender] =
-            finals->proven[contender] || finals->seen_losses[contender] == losses;
+        finals->list[contender].proven =
+            finals->list[contender].proven || finals->list[contender].seen_losses == losses;
     return 0;
 }
 
@@ -459,7 +449,7 @@ static int verify_all(struct finals *finals, bool last, struct error *error)
     for (size_t i = 0; i < finals->count && status == 0; i += !again) {
         const bool endures = last && i == finals->verdict.winner;
         again = false;
-        if (!last && finals->proven[i])
+        if (!last && finals->list[i].proven)
             continue;
         status = load_all(finals, error);
         if (status == 0 && !finals->contenders[i].out)
@@ -473,7 +463,7 @@ static int verify_all(struct finals *finals, bool last, struct error *error)
 static bool all_are_proven(const struct finals *finals)
 {
     for (size_t i = 0; i < finals->count; i++)
-        if (!finals->contenders[i].out && !finals->proven[i])
+        if (!finals->contenders[i].out && !finals->list[i].proven)
             return false;
     return true;
 }
@@ -499,7 +489,7 @@ static int verify_on_both(struct finals *finals, struct error *error)
     finals->anew = finals->anew || finals->failed > 0;
     finals->rounds_data = finals->data_set;
     for (size_t i = 0; i < finals->count; i++)
-        if (finals->usual[i])
+        if (finals->list[i].usual)
             finals->rounds_data = 0;
     return status;
 }
@@ -544,18 +534,18 @@ static int store_finalists(struct finals *finals, bool over, struct error *error
     size_t *stored = alloc_zeroed(finals->count, sizeof *stored);
     size_t stored_count = 0;
     for (size_t i = 0; i < finals->count; i++) {
-        struct result *result = &job->study.results[finals->indices[i]];
+        struct result *result = &job->study.results[finals->list[i].index];
         if (!over && result->outcome == OUTCOME_MEASURED)
             continue;
-        stored[stored_count++] = finals->indices[i];
+        stored[stored_count++] = finals->list[i].index;
         result->finalist = true;
-        result->runs = finals->runs[i];
+        result->runs = finals->list[i].runs;
         (void)snprintf(result->gpu, sizeof result->gpu, "%s", finals->gpu->gpu.uuid);
         result->tied = finals->contenders[i].tied;
         free(result->samples_ns);
-        result->samples_ns = finals->samples_ns[i];
-        result->sample_count = finals->sample_counts[i];
-        finals->samples_ns[i] = NULL;
+        result->samples_ns = finals->list[i].samples_ns;
+        result->sample_count = finals->list[i].sample_count;
+        finals->list[i].samples_ns = NULL;
         tuning_summarise(result);
     }
     int status = record_results(tuning->record, job->record_id, job->study.results, stored,
@@ -605,7 +595,7 @@ int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *err
     int status = run(&finals, error);
     study->has_winner = status == 0 && count_in(&finals) > 0 && !finals.anew;
     if (study->has_winner)
-        study->winner = finals.indices[finals.verdict.winner];
+        study->winner = finals.list[finals.verdict.winner].index;
     if (status != 0 && status != ERROR_RECORD)
         (void)store_finalists(&finals, false, NULL);
     if (status == 0)

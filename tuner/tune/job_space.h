@@ -13,13 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * Finds the values of the parameters on which buffers and expected results depend for which these
- * need the most memory, and sets job->largest to them. They are taken from the job's variants or,
- * in a search, from the values that the constraints on these parameters allow. Returns 0, or
- * ERROR_MEMORY if that is more than the GPU has. The device worker checks against the free memory.
- */
-int job_memory_check(struct tuning_job *job, struct error *error);
+/* ERROR_MEMORY if what all variants need is more than the GPU has; else 0. The device worker checks against the
+ * free memory. */
+int job_memory_check(const struct tuning_job *job, struct error *error);
 
 /* Enumerates the space. Returns 0 or ERROR_CONFIG if a constraint fails or the space has more than
  * 10^7 variants after constraints. */

@@ -1,11 +1,9 @@
 /*
- * One variant without a sweep: compiled, checked, verified and timed on a GPU. Nothing is recorded.
+ * One variant without a sweep: tuned as the only one of its problem, with nothing recorded.
  *
- * Calling sequence:
- *     struct single_run run;
- *     single_run_init(&run);
+ *     struct single_run run = {0};
  *     status = single_run_perform(&run, &request, error);
- *     ... run.result, run.differences ...
+ *     ... run.job.study, run.differences ...
  *     single_run_release(&run);                         in any case
  */
 #ifndef AUTOTUNE_SINGLE_RUN_H
@@ -13,13 +11,10 @@
 
 #include "base/error.h"
 #include "base/event_loop.h"
+#include "compile/compile_pool.h"
 #include "compile/cubin_cache.h"
-#include "compile/single_compile.h"
-#include "record/gpu.h"
-#include "record/study.h"
-#include "template/template.h"
-#include "tune/device_client.h"
-#include "tune/device_lock.h"
+#include "template/sweep.h"
+#include "tune/tuning.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,30 +30,29 @@ struct single_run_request {
     bool no_wait;       /* fail if another run is using the GPU */
     size_t differences; /* how many elements of a wrong result are wanted */
     double launch_timeout_s;
-    void (*notice)(const struct error *notice); /* something to know while it runs */
+    void (*notice)(void *user, const struct error *notice); /* something to know while it runs */
 };
 
-/* The first members are for reading. */
+/* Initialise to zero. The first members are for reading. */
 struct single_run {
-    struct gpu gpu;
-    struct result result; /* with its outcome and reason */
-    char *compiler_log;   /* of the variant; NULL or "": nothing to say */
-    double empty_ns;      /* an empty kernel, measured like the variant */
+    struct tuning_job job; /* its study has the variant alone */
+    char *compiler_log;    /* of the variant; NULL or "": nothing to say */
     struct device_difference differences[SINGLE_RUN_DIFFERENCES];
     size_t difference_count;
 
-    json_t *data;      /* the files of the template's fills: fill_list_files() */
-    bool one_data_set; /* no other can be made for the variant */
-    struct single_compile compiler;
+    struct sweep_kernel kernel; /* borrows the template */
+    struct environment environment;
     struct event_loop loop;
-    struct device_client *client;
-    struct device_lock lock;
+    struct fleet fleet;
+    struct team team;
+    struct compile_ahead ahead;
+    struct progress progress;
+    struct timings timings;
+    struct tuning tuning;
     struct cubin_cache_use cache_use;
     char *cache;
-    char *support, *reference, *variant; /* entries of the cubin cache */
 };
 
-void single_run_init(struct single_run *run);
 void single_run_release(struct single_run *run);
 
 /*

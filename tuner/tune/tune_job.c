@@ -57,7 +57,6 @@ static int open_problem(struct tuning *tuning, struct tuning_job *job, struct er
         .template = template,
         .data = job->data,
         .values = job->problem,
-        .largest = &job->largest,
         .support_cubin = tuning->support->path,
         .reference_cubin = job->reference != NULL ? job->reference->path : NULL,
         .cold = job->kernel->cold,

@@ -43,7 +43,6 @@ void tuning_job_init(struct tuning_job *job, const struct sweep_kernel *kernel,
 void tuning_job_release(struct tuning_job *job)
 {
     bindings_release(&job->fixed);
-    bindings_release(&job->largest);
     json_decref(job->data);
     study_release(&job->study);
     free(job->compile_jobs);

@@ -24,7 +24,6 @@ struct tuning_job {
     const struct bindings *problem;
     const struct environment *environment; /* of this run */
     struct bindings fixed;                 /* problem values and device attributes */
-    struct bindings largest; /* parameters whose buffers need the most memory: job_memory_check() */
     struct study study;
     json_t *data; /* the files of the template's fills, with their hashes; NULL in static mode */
     struct compile_job **compile_jobs; /* of study.results[i]; NULL: not requested, or dropped */
