@@ -4,14 +4,7 @@
 
 #include "report/report.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 /* A new string. */
 static inline char *printed(const struct study *studies, size_t count, enum report_format format,

@@ -5,13 +5,7 @@
 #include "base/alloc.h"
 #include "search/search_space.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 #define FIELD_PARAMETERS 16
 #define FIELD_CONSTRAINTS 4

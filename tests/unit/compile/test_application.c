@@ -1,15 +1,7 @@
 #include "compile/application.h"
 
 #include "unit/scratch.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 static char cubin[] = "the cubin of a variant";
 

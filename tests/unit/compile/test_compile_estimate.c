@@ -4,15 +4,9 @@
 #include "base/alloc.h"
 #include "base/statistics.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit/test.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 enum { MOST_WORKERS = 16, SAMPLE = 16 };
 

@@ -1,23 +1,17 @@
 #include "compile/cubin_cache.h"
 
 #include "base/alloc.h"
+
 #include "unit/scratch.h"
+#include "unit/test.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #define ENTRY "cache/cubin/ab/abcd"
 

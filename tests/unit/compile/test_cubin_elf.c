@@ -3,15 +3,7 @@
 #include "base/alloc.h"
 #include "compile/nvrtc.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 static const char source[] =
     "extern \"C\" __global__ void plain(int *o) { o[0] = 1; }\n"

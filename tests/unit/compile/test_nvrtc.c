@@ -7,21 +7,14 @@
 #include "template/compiler_option.h"
 
 #include "unit/scratch.h"
+#include "unit/test.h"
 
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* --- the log, without the library ------------------------------------------------------------- */
 

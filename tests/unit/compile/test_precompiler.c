@@ -1,15 +1,11 @@
 #include "compile/precompiler.h"
+
 #include "template/compiler_option.h"
 
 #include "unit/scratch.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 /* A header that is wrong where it sees the definition, or does not see the option. */
 static const char header[] = "#ifndef HEAVY_H\n"

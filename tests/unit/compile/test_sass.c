@@ -1,14 +1,6 @@
 #include "compile/sass.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 /* As nvdisasm -c prints it. */
 static const char nvdisasm[] =

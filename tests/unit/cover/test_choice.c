@@ -1,13 +1,9 @@
 #include "cover/choice.h"
 
 #include "base/statistics.h"
+
 #include "unit/cover/cover_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 /* Configuration 3 wins everywhere. */
 static double one_wins(size_t configuration, double n)

@@ -1,17 +1,9 @@
 /* A buffer that moves is the same buffer elsewhere; the stand-in driver holds the memory. */
 #include "gpu/device_buffer.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { BYTES = 1000, TOTAL = 1008 + 2 * GUARD_BYTES, PLENTY = 1 << 30 };
 

@@ -1,19 +1,12 @@
 /* The tuner's own kernels (gpu/device_kernels.cu), as the stand-in driver runs them on the host. */
 #include "gpu/driver.h"
+
 #include "template/fill.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 #include <dlfcn.h>
 #include <elf.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* --- A driver with a control of its own --- */
 

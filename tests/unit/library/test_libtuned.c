@@ -3,17 +3,11 @@
 
 #include "unit/comma_locale.h"
 #include "unit/scratch.h"
+#include "unit/test.h"
 
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define HASH "0123456789abcdef0123456789abcdef"
 #define OTHER_HASH "fedcba9876543210fedcba9876543210"

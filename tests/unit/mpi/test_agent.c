@@ -2,20 +2,13 @@
 
 #include "base/alloc.h"
 #include "mpi/peers.h"
+
 #include "unit/scratch.h"
+#include "unit/test.h"
 
 #include <glob.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* --- the hub, in place of peers.c: it gives the agent packets, and reacts to the agent's --- */
 

@@ -1,15 +1,10 @@
 #include "base/alloc.h"
+
 #include "record/compare.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit/test.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 enum { SAMPLES = 200 };
 

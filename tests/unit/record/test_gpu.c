@@ -1,14 +1,10 @@
 #include "base/alloc.h"
+
 #include "record/gpu.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit/test.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 static struct gpu known_gpu(const char *arch)
 {

@@ -1,21 +1,15 @@
 #include "record/record.h"
 
 #include "report/report.h"
+
 #include "unit/scratch.h"
 #include "unit/study_fixture.h"
+#include "unit/test.h"
 
-#include <setjmp.h>
 #include <sqlite3.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* For calls that must succeed: shows the message where they do not. */
 static void check(int result, const struct error *error)

@@ -1,14 +1,7 @@
 #include "record/study.h"
+
 #include "unit/study_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 static void assert_ranking(const struct study *study, const size_t expected[6])
 {

@@ -1,21 +1,15 @@
 #include "record/tuned_file.h"
+
 #include "unit/comma_locale.h"
 #include "unit/scratch.h"
 #include "unit/study_fixture.h"
+#include "unit/test.h"
 
 #include <autotune/tuned.h>
 #include <ini.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 /* Equal to the last bit. */
 static void assert_real(double actual, double expected)

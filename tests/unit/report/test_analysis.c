@@ -1,14 +1,9 @@
 #include "report/analysis.h"
+
 #include "report/report_text.h"
+
 #include "unit/study_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 /* --- importance --- */
 

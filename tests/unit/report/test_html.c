@@ -1,20 +1,13 @@
 #include "report/plot.h"
+
 #include "unit/comma_locale.h"
 #include "unit/printed.h"
 #include "unit/study_fixture.h"
+#include "unit/test.h"
 
 #include <ctype.h>
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* --- every element ends, in the right order --- */
 

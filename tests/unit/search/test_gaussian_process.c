@@ -3,17 +3,11 @@
 #include "base/alloc.h"
 #include "base/statistics.h"
 #include "search/candidates.h"
+
 #include "unit/search_field.h"
+#include "unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { DIMENSIONS = 3, ROWS = 40, POINTS = 30 };
 

@@ -4,17 +4,11 @@
 #include "base/alloc.h"
 #include "base/statistics.h"
 #include "search/search.h"
+
 #include "unit/search_field.h"
+#include "unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { DIMENSIONS = 4, VALUES = 8, POINTS = 400 };
 

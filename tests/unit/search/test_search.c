@@ -1,17 +1,12 @@
 #include "base/alloc.h"
+
 #include "search/search.h"
 #include "search/search_space.h"
+
 #include "unit/search_field.h"
+#include "unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { DIMENSIONS = 6 };
 

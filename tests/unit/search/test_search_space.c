@@ -1,19 +1,14 @@
 #include "base/alloc.h"
+
 #include "base/clock.h"
 #include "search/search_space.h"
+
 #include "unit/search_field.h"
+#include "unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 /* The points of the space, by enumeration. */
 static struct point_table enumerate(struct search_space *space)

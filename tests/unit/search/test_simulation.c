@@ -1,15 +1,11 @@
 #include "search/simulation.h"
+
 #include "search/t4_file.h"
+
 #include "unit/scratch.h"
+#include "unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* One result of a T4 file; a time of 0 is a failure. */
 static void print_result(FILE *stream, int a, const char *b, double time_ms)

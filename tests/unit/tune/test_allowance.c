@@ -2,12 +2,7 @@
 
 #include "base/event_loop.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 static const int64_t second = 1000000000;
 

@@ -1,11 +1,7 @@
 /* Which variants all GPUs time, and what that says of them. */
 #include "tune/team.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 static void one_gpu_is_compared_with_nothing(void **state)
 {

@@ -7,18 +7,12 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "tune/device_process.h"
+
 #include "unit/busy_machine.h"
 #include "unit/failing_channel.h"
 #include "unit/scratch.h"
 #include "unit/scripted_worker.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 enum { SAMPLES = 3 };
 

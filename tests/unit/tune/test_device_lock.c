@@ -2,16 +2,13 @@
 #include "tune/device_lock.h"
 
 #include "base/alloc.h"
-#include "unit/scratch.h"
 
-#include <setjmp.h>
+#include "unit/scratch.h"
+#include "unit/test.h"
+
 #include <signal.h>
-#include <stdarg.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 #define LOCK "locks/autotune-GPU-1.lock"
 

@@ -6,19 +6,11 @@
 #include "base/json_text.h"
 #include "base/socket_packet.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit/played_node.h"
+#include "unit/test.h"
+
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "unit/played_node.h"
 
 enum { GPUS = 3, WORKERS = 32, SILENT_S = 10 };
 

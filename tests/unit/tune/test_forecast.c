@@ -1,11 +1,6 @@
 #include "tune/progress.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 static void assert_forecast(double elapsed_s, size_t done, size_t left, bool can_search,
                             const char *expected)

@@ -1,15 +1,9 @@
 #include "tune/race.h"
+
 #include "unit/recorded_finals.h"
+#include "unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 #define ROUNDS 150

@@ -2,14 +2,7 @@
 
 #include "base/alloc.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 /* A job with variants i = 0, 1, …, whose run_hash is a letter of `hashes`; ' ' stands for none. */
 static void make_job(struct tuning_job *job, const char *hashes)
