@@ -41,18 +41,15 @@ INI
 
 @test "conditions, 8- and 16-bit numbers and structs have the kernel's sizes" {
     valued 'out, struct(int32 n, double 0.5, bool n > 64), bool threads == 64, int8 -1, half 1.5'
-    autotune check --compile --template valued.ini --arch sm_90
-    exits 0
+    expect 0 check --compile --template valued.ini --arch sm_90
 }
 
 @test "what the kernel takes beside what the file gives, structs too" {
     valued 'out, struct(int32 n, double 0.5), bool yes, int8 -1, half 1.5'
-    autotune check --compile --template valued.ini --arch sm_90
-    exits 2
+    expect 2 check --compile --template valued.ini --arch sm_90
     has err "valued.ini:14: kernel 'valued' has parameter 2, 'struct shape shape', of 24 bytes; 'arguments' gives 'struct(int32 n, double 0.5)', of 16 bytes"
     valued 'out, bool yes'
-    autotune check --compile --template valued.ini --arch sm_90
-    exits 2
+    expect 2 check --compile --template valued.ini --arch sm_90
     has err "'arguments' gives 2: out, bool yes"
 }
 
@@ -60,21 +57,18 @@ INI
     for arguments in 'out, struct()' 'out, struct(int32 n' 'out, struct(out)' 'out, struct(struct(int32 1))' 'out, struct(n)' \
         'out, struct(double 1, double 2, double 3, double 4, double 5, double 6, double 7, double 8, int8 9)'; do
         valued "$arguments"
-        autotune check --template valued.ini
-        exits 2
+        expect 2 check --template valued.ini
         has err "valued.ini:14:"
     done
     valued 'out, struct(int32 n, double 0.5, bool n), bool yes, int8 -1, half 1.5'
-    autotune check --compile --template valued.ini --arch sm_90
-    exits 2
+    expect 2 check --compile --template valued.ini --arch sm_90
     has err "valued.ini:14: " "write 'n != 0'"
 }
 
 @test "numbers that do not fit their types" {
     while IFS='|' read -r argument message; do
         valued "out, struct(int32 n, double 0.5, bool yes), bool yes, $argument"
-        autotune check --compile --template valued.ini --arch sm_90
-        exits 2
+        expect 2 check --compile --template valued.ini --arch sm_90
         has err "valued.ini:14: " "$message"
     done <<'END'
 int8 n + 28, half 1.5|does not fit int8: 128
@@ -84,8 +78,7 @@ int8 0, uint16 n + 2^16|does not fit uint16: 65636
 int8 0, int16 -32769|does not fit int16: -32769
 END
     valued "out, struct(int32 n, double 0.5, bool yes), bool yes, int8 0, half 65519"
-    autotune check --compile --template valued.ini --arch sm_90
-    exits 0
+    expect 0 check --compile --template valued.ini --arch sm_90
 }
 
 @test "arrays of pointers, to buffers and to parts of one, are checked like buffers" {
@@ -93,8 +86,7 @@ END
 [gather]
 mode = sum, overrun
 INI
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     paste -d: <(column mode) <(column outcome) >outcomes
     has outcomes sum:measured overrun:wrong_result
     has out "4 bytes outside buffer 'out' were written"
@@ -105,8 +97,7 @@ INI
         sweep <<<$'[gather]'
         cp "$sweeps/templates/gather.ini" templates
         sed -i "$edit" templates/gather.ini
-        autotune check --compile --config sweep.ini --arch sm_90
-        exits 2
+        expect 2 check --compile --config sweep.ini --arch sm_90
         has err "gather.ini:" "$message"
     done <<'END'
 s/pointers(out)/pointers()/|has no buffers

@@ -16,8 +16,7 @@ calls() {
 
 @test "a short variant's figure is that of a run in a batch, and it is said how it came to be" {
     stand_in noise=0 base_ns=4000 "log = $scratch/calls"
-    autotune --config "$sweeps/scale.ini" --format csv
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --format csv
     # 4 us and 33 ns for the elements, less 1.2 us
     equal "$(smallest median_us | cut -c 1-4)" 2.83
     equal "$(count runs 32)" 9
@@ -38,8 +37,7 @@ calls() {
 
 @test "from 10 us on single runs are the figure, as ever" {
     stand_in "log = $scratch/calls" base_ns=12000
-    autotune --config "$sweeps/scale.ini" --format csv
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --format csv
     equal "$(count runs 1)" 9
     equal "$(calls cuGraphLaunch)" 0
     lacks results/tuned.ini runs
@@ -50,8 +48,7 @@ calls() {
 @test "who could be compared with a batched variant is batched, too; who is twice as slow need not be" {
     # the best is below 10 us, the worst above 20
     stand_in noise=0 base_ns=9000 steepness=0.2
-    autotune --config "$sweeps/scale.ini" --format csv
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --format csv
     paste -d' ' <(column runs) <(column median_us) >figures
     equal "$(awk '$1 == 32' figures | wc -l) $(awk '$1 == 1' figures | wc -l)" "3 6"
     equal "$(awk '$1 == 32 && $2 >= 18.8 || $1 == 1 && $2 < 20' figures)" ""
@@ -64,8 +61,7 @@ calls() {
 @test "launches of several kernels, cooperative ones and scratch buffers go into batches" {
     stand_in base_ns=1500
     for kernel in sum rounds tile; do
-        autotune --config "$sweeps/shapes.ini" --kernel $kernel --format csv
-        exits 0
+        expect 0 --config "$sweeps/shapes.ini" --kernel $kernel --format csv
         equal "$kernel $(column outcome | sort -u) $(column runs | sort -u)" "$kernel measured 32"
     done
 }
@@ -73,8 +69,7 @@ calls() {
 @test "read_write buffers are restored before each batch, for every run of it; with a warm cache there is none" {
     printf '[tree]\nblock_size = 128\ncache = cold\n' | sweep
     stand_in base_ns=100 steepness=0 element_ns=0 "log = $scratch/calls"
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(column outcome) $(column runs)" "measured 32"
     batches=$(calls cuGraphLaunch)
     [ "$(calls cuMemcpyDtoDAsync)" -ge $((32 * (batches - 15))) ] # but for the 15 of an empty kernel
@@ -86,46 +81,39 @@ calls() {
 @test "a warm cache: all runs share their buffers" {
     printf '[scale]\nn = 2^14\nblock_size = 256, 512\ncache = warm\n' | sweep
     stand_in base_ns=4000
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count runs 32)" 2
 }
 
 @test "where no graph can be made, or memory is short, single runs are the figure" {
     stand_in base_ns=4000 "fault = cuGraphInstantiateWithFlags:*:CUDA_ERROR_NOT_SUPPORTED"
-    autotune --config "$sweeps/scale.ini" --format csv
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --format csv
     equal "$(count runs 1)" 9
     stand_in base_ns=4000 "fault = cuGraphLaunch:*:CUDA_ERROR_OUT_OF_MEMORY"
-    autotune --config "$sweeps/scale.ini" --format csv --remeasure
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --format csv --remeasure
     equal "$(count runs 1) $(count outcome measured)" "9 9"
     stand_in base_ns=4000 memory_bytes=160000000
-    autotune --config "$sweeps/scale.ini" --format csv --remeasure
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --format csv --remeasure
     equal "$(count runs 1)" 9
 }
 
 @test "where some cannot be batched, nobody in the finals is" {
     # of the screening's ten graphs (one is of an empty kernel) none fails, of the finals' all
     stand_in base_ns=4000 "fault = cuGraphInstantiateWithFlags:11+:CUDA_ERROR_OUT_OF_MEMORY"
-    autotune --config "$sweeps/scale.ini" --format csv
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --format csv
     equal "$(paste -d' ' <(column winner) <(column runs) | grep ^1)" "1 1"
 }
 
 @test "a variant that faults in a batch is a fault" {
     stand_in base_ns=4000 "fault = cuGraphLaunch:20:CUDA_ERROR_ILLEGAL_ADDRESS"
-    autotune --config "$sweeps/scale.ini" --format csv
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --format csv
     equal "$(count outcome fault) $(count outcome measured)" "1 8"
 }
 
 @test "a short variant has all its batches, whatever its first sample was" {
     # single runs take up to three times as long as the best one's, but less than 10 us
     stand_in noise=0 base_ns=3000 steepness=0.05
-    autotune --config "$sweeps/scale.ini" --format csv
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --format csv
     equal "$(count runs 32)" 9
     equal "$(count samples 1)" 0
 }
@@ -136,8 +124,7 @@ calls() {
     for cache in cold warm; do
         stand_in noise=0 base_ns=200000 steepness=0.5 "fault = cuModuleLoadData:3:sleep300" "log = $scratch/$cache.calls"
         sed "s,^templates = .*,templates = $sweeps/templates,; s/^\[scale\]/&\ncache = $cache/" "$sweeps/scale.ini" >long.ini
-        autotune --config long.ini --results "$cache" --tuned "$cache.ini" --format csv
-        exits 0
+        expect 0 --config long.ini --results "$cache" --tuned "$cache.ini" --format csv
         equal "$(paste -d, <(column samples) <(column low_us) <(column high_us) <(column relative_iqr) | grep -c '^1,,,$')" \
             "$(count samples 1)"
         [ "$(count samples 1)" -ge 1 ]

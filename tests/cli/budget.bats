@@ -43,35 +43,29 @@ tried() {
 }
 
 @test "where the budget lets everything be tried, everything is tried, with the usual result" {
-    autotune --config "$sweeps/scale.ini" --results all --tuned all.ini
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --results all --tuned all.ini
     timed --config "$sweeps/scale.ini" --budget 10m
     exits 0
     [ "$tenths" -le 600 ]
     has out "9 variants of 9 points"
     equal "$(grep ^parameter results/tuned.ini)" "$(grep ^parameter all.ini)"
-    autotune --config "$sweeps/scale.ini" --budget 10m
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --budget 10m
     has err "nothing to do"
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     has err "nothing to do"
 }
 
 @test "evaluations: so many variants, and with more of them the run goes on" {
     stand_in "log = $scratch/calls"
     large_sweep
-    autotune --config sweep.ini --evaluations 12
-    exits 0
+    expect 0 --config sweep.ini --evaluations 12
     equal "$(tried)" 12
     has out "12 variants of "
-    autotune --config sweep.ini --evaluations 12
-    exits 0
+    expect 0 --config sweep.ini --evaluations 12
     has err "nothing to do"
     cp tried.csv before.csv
     : >calls
-    autotune --config sweep.ini --evaluations 20
-    exits 0
+    expect 0 --config sweep.ini --evaluations 20
     equal "$(tried)" 20
     tried >/dev/null
     # the finalists alone are measured again
@@ -84,11 +78,9 @@ tried() {
 @test "a budget spent again goes on, and measures nothing twice" {
     stand_in "fault = cuModuleLoadData:*:sleep50"
     large_sweep
-    autotune --config sweep.ini --budget 4s
-    exits 0
+    expect 0 --config sweep.ini --budget 4s
     before=$(tried)
-    autotune --config sweep.ini --budget 4s
-    exits 0
+    expect 0 --config sweep.ini --budget 4s
     after=$(tried)
     [ "$after" -gt "$before" ]
     lacks results/tuned.ini incomplete
@@ -96,12 +88,10 @@ tried() {
 
 @test "a sweep widened later starts from what is known" {
     printf '[scale]\nblock_size = 64, 128\nnum_load = 1, 2, 4\n' | sweep
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     equal "$(tried)" 6
     printf '[scale]\nblock_size = 64..640 step 64\nnum_load = 1..6\n' | sweep
-    autotune --config sweep.ini --evaluations 9
-    exits 0
+    expect 0 --config sweep.ini --evaluations 9
     equal "$(tried)" 9
     has out "9 variants of 60 points"
 }
@@ -116,14 +106,11 @@ tried() {
         }
         print "]}"
     }' >other.t4.json # fastest with 8 and 9
-    autotune import other.t4.json --kernel scale --tool "Kernel Tuner" --gpu "NVIDIA A100"
-    exits 0
-    autotune --config sweep.ini --evaluations 4 --format csv
-    exits 0
+    expect 0 import other.t4.json --kernel scale --tool "Kernel Tuner" --gpu "NVIDIA A100"
+    expect 0 --config sweep.ini --evaluations 4 --format csv
     equal "$(column block_size out | sort -u)" 96
     equal "$(column num_load out | sort -n | paste -s)" "$(printf '7\t8\t9\t10')"
-    autotune --config sweep.ini --evaluations 4 --format csv --remeasure
-    exits 0
+    expect 0 --config sweep.ini --evaluations 4 --format csv --remeasure
     lacks out ",96,"
 }
 
@@ -137,17 +124,14 @@ template = scale
 block_size = 64..640 step 64
 INI
     sed -i 's/^results = .*/&\nevaluations = 5/' sweep.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count kernel scale)" 3
     equal "$(count kernel other)" 5
-    autotune --config sweep.ini --format csv --evaluations 7
-    exits 0
+    expect 0 --config sweep.ini --format csv --evaluations 7
     equal "$(count kernel scale)" 7
     equal "$(count kernel other)" 7
     sed -i 's/^results = .*/&\nbudget = 0.01s/' sweep.ini
-    autotune --config sweep.ini --remeasure
-    exits 1
+    expect 1 --config sweep.ini --remeasure
     has err "the budget ended before a valid variant of 'scale' was found"
 }
 
@@ -168,11 +152,9 @@ INI
     [ "$tenths" -le 100 ]
     has err "the budget ended before a valid variant of 'scale' was found for n=16384" "give it more time"
     [ ! -e results/tuned.ini ]
-    autotune report
-    exits 0
+    expect 0 report
     none_alive
-    autotune --config sweep.ini --evaluations 2
-    exits 0
+    expect 0 --config sweep.ini --evaluations 2
 }
 
 @test "failures everywhere: the search ends, and says why" {
@@ -181,11 +163,9 @@ INI
 mode = wrong, overrun, fault, constrained
 block_size = 64, 128, 256
 INI
-    autotune --config sweep.ini --evaluations 5
-    exits 1
+    expect 1 --config sweep.ini --evaluations 5
     has err "none of the 5 variants of 'scale' that were tried was valid" "more evaluations"
-    autotune --config sweep.ini --budget 10m
-    exits 1
+    expect 1 --config sweep.ini --budget 10m
     has err "no variant of 'scale' was valid"
     equal "$(tried)" 12
 }
@@ -196,23 +176,19 @@ INI
 mode = good, wrong, fault
 block_size = 64, 128, 256
 INI
-    autotune --config sweep.ini --budget 10m
-    exits 0
+    expect 0 --config sweep.ini --budget 10m
     has out "3 measured" "3 wrong_result" "3 fault"
     has results/tuned.ini "parameter.mode = good"
 }
 
 @test "a space of one point, and one of none" {
     printf '[scale]\nblock_size = 128\n' | sweep
-    autotune --config sweep.ini --budget 10m
-    exits 0
+    expect 0 --config sweep.ini --budget 10m
     has results/tuned.ini "parameter.block_size = 128"
     printf '[scale]\nblock_size = 128\nconstraint = block_size > 128\n' | sweep
-    autotune --config sweep.ini --budget 10m
-    exits 1
+    expect 1 --config sweep.ini --budget 10m
     has err "no variant of 'scale' was valid"
-    autotune --config sweep.ini --evaluations 5
-    exits 1
+    expect 1 --config sweep.ini --evaluations 5
 }
 
 @test "a problem for which nothing can be launched" {
@@ -235,8 +211,7 @@ reference = constant(0)
 compare = exact
 INI
     printf '[sweep]\ntemplates = .\n[bad]\nblock_size = 32..1024 step 32\n' >sweep.ini
-    autotune --config sweep.ini --budget 10m
-    exits 1
+    expect 1 --config sweep.ini --budget 10m
     has err "no variant of 'bad' was valid"
     has out "1 invalid"
 }
@@ -253,14 +228,12 @@ constraint = (block_size + waves) % 7 != 0
 INI
     sed -i '/^constraint/d; s/^num_load = 1$/num_load = 1\nwaves = 1\ndepth = 1/' templates/scale.ini
     sed -i '1i #define UNUSED (WAVES + DEPTH)' templates/scale.cu
-    autotune --config sweep.ini
-    exits 2
+    expect 2 --config sweep.ini
     has err "more than 10^7 variants" "--budget" "--evaluations"
     if ! grep -qE '__(asan|tsan)_init' "$AUTOTUNE"; then
         ulimit -v 1500000
     fi
-    autotune --config sweep.ini --evaluations 6
-    exits 0
+    expect 0 --config sweep.ini --evaluations 6
     has out "6 variants of 1073741824 points"
 }
 
@@ -273,32 +246,26 @@ INI
     has results/tuned.ini "incomplete = yes"
     [ "$(tried)" -lt 30 ]
     stand_in
-    autotune --config sweep.ini --evaluations 30
-    exits 0
+    expect 0 --config sweep.ini --evaluations 30
     equal "$(tried)" 30
     lacks results/tuned.ini incomplete
 }
 
 @test "what a budget makes no sense with" {
     large_sweep
-    autotune --config sweep.ini --budget soon
-    exits 2
+    expect 2 --config sweep.ini --budget soon
     has err "--budget 'soon' is not a duration; write it as 90s, 10m or 2h"
-    autotune --config sweep.ini --evaluations 0
-    exits 2
+    expect 2 --config sweep.ini --evaluations 0
     has err "--evaluations must be at least 1"
-    autotune --config sweep.ini --budget 5s --arch sm_90
-    exits 2
+    expect 2 --config sweep.ini --budget 5s --arch sm_90
     has err "static mode times nothing"
-    autotune --config sweep.ini --evaluations 5 --exhaustive 3
-    exits 2
+    expect 2 --config sweep.ini --evaluations 5 --exhaustive 3
     has err "--exhaustive measures every variant"
 }
 
 @test "static mode compiles everything, whatever the sweep's budget" {
     printf '[scale]\nbudget = 0.01s\nblock_size = 64, 128\n' | sweep
-    autotune --config sweep.ini --arch sm_90
-    exits 0
+    expect 0 --config sweep.ini --arch sm_90
     has out "2 variants of 2 points"
 }
 
@@ -319,15 +286,13 @@ INI
 
 @test "--progress shows how the best time improved" {
     large_sweep
-    autotune --config sweep.ini --evaluations 10 --progress
-    exits 0
+    expect 0 --config sweep.ini --evaluations 10 --progress
     grep -qE "^scale: [0-9]+: .*; best [0-9.]+ µs at [0-9.]+ s, [0-9.]+ at [0-9.]+ s" err
 }
 
 @test "reports and the tuned INI say how much of the space was tried, and how the best improved" {
     large_sweep
-    autotune --config sweep.ini --evaluations 16
-    exits 0
+    expect 0 --config sweep.ini --evaluations 16
     has out "16 variants of 512 points" "searched: 3.1 % of the space's variants were tried" "improved: " "it is too early to say how near the fastest is"
     has results/tuned.ini "variants_tried = 16" "variants_in_space = 512"
     autotune report
@@ -336,8 +301,7 @@ INI
     has out '"improvements"' '"seen_s"' '"estimate": null'
     autotune report --format html
     has out "Best so far" "3.1 % of the space"
-    autotune --config "$sweeps/scale.ini" --remeasure # in the same record, but everything is tried
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --remeasure # in the same record, but everything is tried
     lacks out "searched:"
     lacks results/tuned.ini variants_tried
 }
@@ -360,8 +324,7 @@ long_constraint() {
 
 @test "a constraint of several conditions is searched as quickly as several constraints" {
     long_constraint "pa * pb == 4000 and pb * pc == 4000 and pc * pd == 4000 and pd * pe == 4000 and pe * pf == 4000 and pf * pg == 4000 and pg * ph == 4000 and ph * pi == 4000 and pi * pj == 4000"
-    autotune --config sweep.ini --evaluations 3
-    exits 0
+    expect 0 --config sweep.ini --evaluations 3
     equal "$(tried)" 3
 }
 
@@ -379,8 +342,7 @@ long_constraint() {
         long_constraint "n > 0"
         sed -i "s/1\.\.100/1..$values/" sweep.ini
         [ "$values" != 97 ] || sed -i 's/^pj = .*/pj = 1/' sweep.ini
-        autotune --config sweep.ini --evaluations 1 --format json
-        exits 0
+        expect 0 --config sweep.ini --evaluations 1 --format json
         has out '"rejected": 0,'
         [ "$values" != 97 ] || has out '"points": 760231058654565217,'
         lacks out '"points": -'
@@ -390,14 +352,11 @@ long_constraint() {
 @test "a budget that ends before the finals leaves no verdict, though everything is known" {
     rm -rf cache
     printf '[scale]\nn = 2^10\nblock_size = 64, 128, 256\n' | sweep
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     rm -rf cache # so that the reference is still being compiled when time is over
     printf '[scale]\nn = 2^10\nblock_size = 64, 128\n' | sweep
-    autotune --config sweep.ini --budget 0.01s
-    exits 1
+    expect 1 --config sweep.ini --budget 0.01s
     has err "the budget ended before"
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     has out "winner: "
 }

@@ -23,8 +23,7 @@ entries() {
 }
 
 @test "the cache is shown" {
-    autotune cache
-    exits 0
+    expect 0 cache
     diff out - <<END
 folder   $scratch/cache/cubin
 entries  0
@@ -43,13 +42,11 @@ size     1.5 MiB
 limit    100 MiB
 oldest   last used $(date -d '40 days ago' '+%Y-%m-%d %H:%M')
 END
-    autotune cache all
-    exits 2
+    expect 2 cache all
 }
 
 @test "--clear removes the entries and nothing else" {
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     rm -rf cache/cubin/ab
     mkdir -p other cache/cubin/01
     foreign="other/ab000000000000000000000000000001 cache/notes.txt cache/cubin/notes.txt cache/cubin/01/notes.txt"
@@ -59,8 +56,7 @@ END
     count=$(entries)
     ln -s ../../other cache/cubin/ab
     ln -s ../../../other/ab000000000000000000000000000001 cache/cubin/01/01000000000000000000000000000001
-    autotune cache --clear
-    exits 0
+    expect 0 cache --clear
     has out "removed $((count - 2)) entries, " "from $scratch/cache/cubin"
     equal "$(entries)" 2
     for file in $foreign cache/cubin/ab/ab000000000000000000000000000001 \
@@ -70,8 +66,7 @@ END
     autotune cache
     has out "entries  0"
     rm cache/cubin/ab
-    autotune --config "$sweeps/scale.ini" --remeasure # compiles all of it again
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --remeasure # compiles all of it again
     [ "$(entries)" -ge "$count" ]
 }
 
@@ -83,8 +78,7 @@ END
     filler 4 512 7
     echo >cache/cubin/03/03000000000000000000000000000003.0123456789abcdef.tmp
     age 2 cache/cubin/03/03000000000000000000000000000003.0123456789abcdef.tmp
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     equal "$(cd cache/cubin && ls -d 0[1-4]/0?0000*)" "$(printf '%s\n' 01/01000000000000000000000000000001 \
         02/02000000000000000000000000000002 04/04000000000000000000000000000004)"
     autotune cache
@@ -93,8 +87,7 @@ END
 }
 
 @test "a run that finds everything compiled removes nothing, and marks what it used" {
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     count=$(entries)
     find cache/cubin -type f ! -name size -exec touch -d '9 days ago' {} +
     filler 1 3000 8
@@ -114,18 +107,15 @@ END
     export AUTOTUNE_CACHE_MB=1
     filler 1 3000 8
     hold
-    autotune --config "$sweeps/scale.ini" --arch sm_80
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --arch sm_80
     [ -e cache/cubin/01/01000000000000000000000000000001 ]
-    autotune cache --clear
-    exits 4
+    expect 4 cache --clear
     has err "a run is using the cubin cache"
     [ -e cache/cubin/01/01000000000000000000000000000001 ]
     kill -KILL "$holder"
     wait "$holder" || true
     none_alive
-    autotune --config "$sweeps/scale.ini" --arch sm_75
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --arch sm_75
     [ ! -e cache/cubin/01/01000000000000000000000000000001 ]
 }
 

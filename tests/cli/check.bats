@@ -13,19 +13,16 @@ without_gpu_and_compiler() {
     printf '[padded]\npad = 0, 1, 2, 3\n' >sweep.ini
     for command in "check --config sweep.ini" "tune --config sweep.ini"; do
         # shellcheck disable=SC2086 # a command and its arguments
-        autotune $command
-        exits 2
+        expect 2 $command
         has err "padded.ini:9:" "'pad' changes nothing: the source and its headers do not name the macro 'PAD'"
     done
     sed -i 's/PADDING/PAD/' padded.cu
-    autotune check --config sweep.ini
-    exits 0
+    expect 0 check --config sweep.ini
 }
 
 @test "prints values, and variants before and after constraints" {
     without_gpu_and_compiler
-    autotune check --config "$SOURCE_DIR/tests/foreign/sweep.ini"
-    exits 0
+    expect 0 check --config "$SOURCE_DIR/tests/foreign/sweep.ini"
     has out transpose tile_rows "4, 8, 16, 32" padding
     grep -qw 16 out # points
     grep -qw 14 out # of which constraints leave
@@ -36,14 +33,12 @@ without_gpu_and_compiler() {
 @test "accepts the sweeps that ship" {
     without_gpu_and_compiler
     for config in "$SOURCE_DIR"/configs/*.ini "$sweeps"/*.ini; do
-        autotune check --config "$config"
-        exits 0
+        expect 0 check --config "$config"
     done
 }
 
 @test "--kernel narrows it down" {
-    autotune check --config "$sweeps/shapes.ini" --kernel tile --kernel sum
-    exits 0
+    expect 0 check --config "$sweeps/shapes.ini" --kernel tile --kernel sum
     has out tile sum
     lacks out rounds types
 }
@@ -55,8 +50,7 @@ n = 2^10, 2^12
 block_size = 64..512 step *2
 num_load = 1..7 step 3
 INI
-    autotune check --config sweep.ini
-    exits 0
+    expect 0 check --config sweep.ini
     has out "64, 128, 256, 512" "1, 4, 7"
     grep -qw 12 out # for each of two problems
 }
@@ -178,8 +172,7 @@ INI
 block_size = 64
 constraint = block_size > 64
 INI
-    autotune check --config sweep.ini
-    exits 0
+    expect 0 check --config sweep.ini
     grep -qw 0 out
 }
 
@@ -205,8 +198,7 @@ reference = constant(1)
 compare = exact
 INI
     printf '[sweep]\n[broken]\n' >sweep.ini
-    autotune check --config sweep.ini
-    exits 2
+    expect 2 check --config sweep.ini
     has err "broken.ini:8:" "'flaot'" "'float'"
 }
 
@@ -229,33 +221,28 @@ block = block_size
 arguments = out, out, float 1, uint64 n
 INI
     printf '[sweep]\n[broken]\n' >sweep.ini
-    autotune check --config sweep.ini
-    exits 2
+    expect 2 check --config sweep.ini
     has err "broken.ini" expect
 }
 
 @test "an output that nothing checks is refused, or marked and listed" {
     template tree <"$sweeps/templates/tree.ini"
     printf '[sweep]\n[tree]\n' >sweep.ini
-    autotune check --config sweep.ini
-    exits 0
+    expect 0 check --config sweep.ini
     has out "  unchecked           data"
     sed -i '/^unchecked/d' tree.ini
     for command in "" check cover; do
-        autotune $command --config sweep.ini # no word for an empty one
-        exits 2
+        expect 2 $command --config sweep.ini # no word for an empty one
         has err "tree.ini:11: nothing checks what is written to buffer 'data'; add an [expect] or a [verify] section"
     done
-    autotune run --template tree.ini
-    exits 2
+    expect 2 run --template tree.ini
     has err "tree.ini:11: nothing checks what is written to buffer 'data'"
 }
 
 @test "a reference that needs a variant's scratch buffer is refused before anything is compiled" {
     template odd <"$sweeps/templates/sum.ini"
     sed -i '/^\[expect/,$s/^arguments = in, /arguments = in, partials, /' odd.ini
-    autotune check --template odd.ini
-    exits 2
+    expect 2 check --template odd.ini
     has err "odd.ini:$(grep -n '^arguments = in, partials, reference' odd.ini | cut -d: -f1): a reference cannot use scratch buffer 'partials'"
 }
 
@@ -281,8 +268,7 @@ reference = constant(1)
 compare = exact
 INI
     printf '[sweep]\n[broken]\n' >sweep.ini
-    autotune check --config sweep.ini
-    exits 2
+    expect 2 check --config sweep.ini
     has err "broken.ini:15:" "'resutl'" "'result'"
 }
 
@@ -292,8 +278,7 @@ INI
 source = nowhere.cu
 INI
     printf '[sweep]\n[broken]\n' >sweep.ini
-    autotune check --config sweep.ini
-    exits 2
+    expect 2 check --config sweep.ini
     has err "nowhere.cu"
 }
 
@@ -313,8 +298,7 @@ num_load = 1..4096
 evaluations = 100
 INI
     sed -i "/^constraint/d" templates/scale.ini
-    autotune check --config sweep.ini
-    exits 0
+    expect 0 check --config sweep.ini
     has out "more than 10000000 variants of 16777216"
 }
 
@@ -350,8 +334,7 @@ num_load = 1, 2
 constraint = block_size * num_load <= 128
 INI
     without_gpu_and_compiler
-    autotune check --config sweep.ini --list
-    exits 0
+    expect 0 check --config sweep.ini --list
     [ ! -s err ]
     head -n 1 out | grep -qx 'kernel,n,.*block_size,num_load,.*'
     equal "$(paste -d, <(column kernel) <(column n) <(column block_size) <(column num_load))" \
@@ -364,11 +347,9 @@ scale,4096,128,1"
 }
 
 @test "--list: kernels with other columns get a header of their own" {
-    autotune check --config "$sweeps/shapes.ini" --list
-    exits 0
+    expect 0 check --config "$sweeps/shapes.ini" --list
     [ "$(grep -c '^kernel,' out)" -gt 1 ]
-    autotune check --config "$sweeps/shapes.ini" --list --kernel tile
-    exits 0
+    expect 0 check --config "$sweeps/shapes.ini" --list --kernel tile
     equal "$(grep -c '^kernel,' out)" 1
 }
 

@@ -26,8 +26,7 @@ found() {
         [ ! -e results/tuned.ini ]
     done
     for mode in "" --arch=sm_90; do
-        autotune check --compile --config sweep.ini ${mode:+"$mode"}
-        exits 2
+        expect 2 check --compile --config sweep.ini ${mode:+"$mode"}
         has err "odd.ini:$line: " "$@" "the check failed; nothing was run"
     done
 }
@@ -40,18 +39,15 @@ block_size = 64, 256
 num_load = 2, 4
 INI
     stand_in "log = $scratch/calls"
-    autotune check --compile --config sweep.ini --arch sm_90
-    exits 0
+    expect 0 check --compile --config sweep.ini --arch sm_90
     has out "compiled for NVIDIA H200 (sm_90); nothing is run" "n=1024 factor=1.5: block_size=256 num_load=2 mode=good: " \
         "n=4096 factor=1.5: block_size=256 num_load=2 mode=good: " "registers, 0 bytes spilled, occupancy 100 %"
     [ ! -e calls ]
-    autotune check --compile --template templates/scale.ini --set block_size=128
-    exits 0
+    expect 0 check --compile --template templates/scale.ini --set block_size=128
     has out "compiled for Stand-in H200 (sm_90)" "n=16384 factor=1.5: block_size=128"
     lacks calls cuLaunchKernel cuCtxCreate
     stand_in devices=0
-    autotune check --compile --template templates/scale.ini
-    exits 0
+    expect 0 check --compile --template templates/scale.ini
     has out "(sm_90)"
 }
 
@@ -59,24 +55,20 @@ INI
     odd '' 'extern "C" __global__ void more(int *out) { out[0] = undefined_one; }
 extern "C" __global__ void most(int *out) { out[0] = undefined_two; }'
     printf '[odd]\nn = 2^12, 2^13\n' >sweep.ini
-    autotune check --compile --config sweep.ini --arch sm_90
-    exits 2
+    expect 2 check --compile --config sweep.ini --arch sm_90
     has err 'identifier "undefined_one" is undefined' 'identifier "undefined_two" is undefined' \
         "{ out[0] = undefined_one; }" "^" "odd.cu: the source does not compile for sm_90 with block_size=256"
     equal "$(grep -c '"undefined_one" is undefined' err)" 1
     odd '' 'extern "C" __global__ void more(int *out) { out[0] = 1 << 40; }'
-    autotune check --compile --config sweep.ini --arch sm_90
-    exits 0
+    expect 0 check --compile --config sweep.ini --arch sm_90
     has err "shift count is too large"
 }
 
 @test "check --compile: everything that a template can say about values" {
-    autotune check --compile --config "$SOURCE_DIR/tests/format/sweep.ini" --arch sm_90
-    exits 0
+    expect 0 check --compile --config "$SOURCE_DIR/tests/format/sweep.ini" --arch sm_90
     [ ! -s err ]
     has out "n=65536 value_type=float: block_size_x=64 defect=none waves=8" "n=100000 value_type=double: "
-    autotune --config "$SOURCE_DIR/tests/format/sweep.ini" --arch sm_90 --format csv
-    exits 0
+    expect 0 --config "$SOURCE_DIR/tests/format/sweep.ini" --arch sm_90 --format csv
     equal "$(count outcome compiled)" 6
 }
 
@@ -116,8 +108,7 @@ extern "C" __global__ void hidden(PARAMETERS) { out[0] = factor * in[0]; }'
 @test "types that a kernel may read in its own way are let pass" {
     odd '/^\[buffer.in\]/{n;s/float/uint8/};s/uniform/integers/;0,/^entry = .*/s//entry = bytes/;/^reference/{n;s/in, reference/out, reference/}' \
         'extern "C" __global__ void bytes(const unsigned *in, void *out, float factor, long long n) { ((float *)out)[0] = factor * in[0] + n; }'
-    autotune --config sweep.ini --arch sm_90
-    exits 0
+    expect 0 --config sweep.ini --arch sm_90
 }
 
 @test "entries that do not exist" {
@@ -172,8 +163,7 @@ extern "C" __global__ void hidden(PARAMETERS) { out[0] = factor * in[0]; }'
 @test "a length of zero that follows from a value of zero is an edge case, and let pass" {
     odd '/^\[buffer.in\]/,/^access/s/^length = .*/length = m/;s/^n = .*/&\nm = 1/'
     printf 'm = 0\n' >>sweep.ini
-    autotune --config sweep.ini --arch sm_90 --format csv
-    exits 0
+    expect 0 --config sweep.ini --arch sm_90 --format csv
 }
 
 @test "an array's file that is missing, short, of another type, order or length" {
@@ -188,8 +178,7 @@ extern "C" __global__ void hidden(PARAMETERS) { out[0] = factor * in[0]; }'
     npy in.npy '<f4' False 4095 16384
     found '^fill = ' "in.npy': the file has 4095 elements of type float, the buffer 4096 of type float"
     npy in.npy '<f4' False 4096 16384
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     odd 's/^reference = .*/reference = file(expected.npy)/;/^reference/{n;d}'
     found '^reference = ' "expected.npy': cannot open the file"
 }

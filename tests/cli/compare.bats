@@ -8,15 +8,13 @@ tune() {
     local folder=$1
     shift
     stand_in "$@"
-    autotune --config "$sweeps/scale.ini" --results "$folder" --tuned "$folder/tuned.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --results "$folder" --tuned "$folder/tuned.ini"
 }
 
 @test "two runs of the same are within the noise" {
     tune before seed=1
     tune after seed=2
-    autotune compare before after
-    exits 0
+    expect 0 compare before after
     has out "within noise" "same" "1 within noise, 0 faster, 0 slower, 0 only in A, 0 only in B"
     equal "$(cat err)" ""
 }
@@ -24,12 +22,10 @@ tune() {
 @test "slower outside the noise: exit code 1; the other way round it is faster" {
     tune before
     tune after base_ns=10500
-    autotune compare before after
-    exits 1
+    expect 1 compare before after
     has out slower "1 slower"
     equal "$(cat err)" ""
-    autotune compare after before
-    exits 0
+    expect 0 compare after before
     has out "1 faster"
 }
 
@@ -46,14 +42,12 @@ tune() {
     rm -r cache
     for a in before before/record.sqlite before/tuned.ini; do
         for b in after after/record.sqlite after/tuned.ini; do
-            autotune compare $a $b --format csv
-            exits 1
+            expect 1 compare $a $b --format csv
             equal "$(column status)" slower
         done
     done
     equal "$(column ratio_from)" intervals
-    autotune compare --format csv before after
-    exits 1
+    expect 1 compare --format csv before after
     equal "$(column ratio_from)" samples
     awk -v ratio="$(column ratio)" 'BEGIN { exit !(ratio > 1.04 && ratio < 1.06) }'
 }
@@ -62,13 +56,10 @@ tune() {
     tune before
     cp -r before after
     stand_in "name=Stand-in B"
-    autotune --config "$sweeps/scale.ini" --results after --tuned after/tuned.ini
-    exits 0
-    autotune compare before after
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --results after --tuned after/tuned.ini
+    expect 0 compare before after
     has out "only in B" "Stand-in B" "1 within noise, 0 faster, 0 slower, 0 only in A, 1 only in B"
-    autotune compare after before
-    exits 0
+    expect 0 compare after before
     has out "1 only in A, 0 only in B"
 }
 
@@ -76,8 +67,7 @@ tune() {
     command -v python3 >/dev/null || skip "no python3 to read it"
     tune before
     tune after base_ns=10500
-    autotune compare before after --format json
-    exits 1
+    expect 1 compare before after --format json
     python3 - <<'PYTHON'
 import json
 (one,) = json.load(open("out"))
@@ -90,8 +80,7 @@ PYTHON
 @test "nothing in common is no success" {
     tune before
     tune after "name=Stand-in B"
-    autotune compare before after
-    exits 2
+    expect 2 compare before after
     has out "only in A" "only in B"
     has err "in common"
 }
@@ -99,23 +88,16 @@ PYTHON
 @test "wrong arguments are refused" {
     mkdir empty
     printf 'no tuned INI\n' >text
-    autotune compare
-    exits 2
+    expect 2 compare
     has err "not 0"
-    autotune compare a b c
-    exits 2
-    autotune compare nothing empty
-    exits 2
+    expect 2 compare a b c
+    expect 2 compare nothing empty
     has err "'nothing' cannot be opened"
-    autotune compare empty empty
-    exits 2
+    expect 2 compare empty empty
     has err "'empty'" "record.sqlite"
-    autotune compare text text
-    exits 2
+    expect 2 compare text text
     has err "text:1:"
-    autotune compare empty empty --format html
-    exits 2
-    autotune compare --help
-    exits 0
+    expect 2 compare empty empty --format html
+    expect 0 compare --help
     has out "Example: autotune compare"
 }

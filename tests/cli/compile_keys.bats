@@ -18,35 +18,30 @@ own() {
     own "max_registers = num_load > 1 ? cap : 0"
     sed -i 's/__launch_bounds__(BLOCK_SIZE)//' own.cu # which would decide instead
     printf '%s\n' "num_load = 16" "cap = 0, 24, 28" >>sweep.ini
-    autotune --config sweep.ini --arch sm_90 --format csv
-    exits 0
+    expect 0 --config sweep.ini --arch sm_90 --format csv
     paste -d' ' <(column cap) <(column registers) | sort -n >rows
     awk '$1 == 0 && $2 <= 28 || $1 > 0 && $2 > $1 { exit 1 }' rows
     equal "$(wc -l <rows)" 3
     # and on the GPU, where twins would be left out
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count outcome measured)" 3
 }
 
 @test "an option's value is an expression, also of ptxas, and with blanks" {
     own "options = -lineinfo -Xptxas=--opt-level={cap > 0 ? 0 : 3} --fmad={mode == \"good\" ? \"true\" : \"false\"}"
     for cap in 0 1; do
-        autotune emit --kernel own --templates . --set cap=$cap --cubin --output $cap.cubin
-        exits 0
+        expect 0 emit --kernel own --templates . --set cap=$cap --cubin --output $cap.cubin
     done
     fails cmp 0.cubin 1.cubin
     echo "cap = 0, 1" >>sweep.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count outcome measured)" 2
 }
 
 @test "an expression can complete neither an option's name nor one that writes files" {
     while IFS='|' read -r option message; do
         own "options = -lineinfo $option"
-        autotune check --config sweep.ini
-        exits 2
+        expect 2 check --config sweep.ini
         has err "own.ini:2" "$message"
     done <<'END'
 --{mode}=x|must end with one {expression}
@@ -69,8 +64,7 @@ END
     own "max_registers = 64 // cap"
     sed -i 's/^cap = 0/cap = 1/' own.ini # with which the reference is compiled
     echo "cap = 0, 1, 2" >>sweep.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     paste -d' ' <(column cap) <(column outcome) | sort >outcomes
     has outcomes "0 invalid"
     lacks outcomes "1 invalid" "2 invalid"
@@ -79,8 +73,7 @@ END
     own "max_registers = cap - 1"
     sed -i 's/^cap = 0/cap = 1/' own.ini
     echo "cap = 0" >>sweep.ini
-    autotune --config sweep.ini --format csv
-    exits 1
+    expect 1 --config sweep.ini --format csv
     column reason >reasons
     has reasons "max_registers must be a number of registers, or 0 for no limit"
 }
@@ -94,17 +87,14 @@ wgmma() {
 @test "features of one architecture are compiled for where the template wants them" {
     own "features = num_load > 1 ? \"architecture\" : \"portable\""
     wgmma
-    autotune emit --kernel own --templates . --ptx --arch sm_90
-    exits 0
+    expect 0 emit --kernel own --templates . --ptx --arch sm_90
     grep -q '^\.target sm_90$' out
-    autotune emit --kernel own --templates . --set num_load=4 --ptx --arch sm_90
-    exits 0
+    expect 0 emit --kernel own --templates . --set num_load=4 --ptx --arch sm_90
     grep -q '^\.target sm_90a$' out
     autotune emit --kernel own --templates . --set num_load=4 --ptx --arch sm_120
     fails grep -q sm_90a out
     echo "num_load = 1, 4" >>sweep.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count outcome measured)" 2
     # a plain word needs no quotes; and without the features the same source does not compile
     own "features = portable"
@@ -113,8 +103,7 @@ wgmma() {
     autotune --config sweep.ini --format csv
     equal "$(count outcome measured) $(count outcome compile_error)" "1 1"
     own "features = everything"
-    autotune check --config sweep.ini
-    exits 2
+    expect 2 check --config sweep.ini
     has err own.ini:2 everything
 }
 
@@ -125,25 +114,20 @@ wgmma() {
     column reason >reasons
     has reasons "'features = architecture' needs compute capability 9.0 or newer, not sm_86"
     for kind in --ptx --cubin; do
-        autotune emit --kernel own --templates . $kind --arch sm_86 --output x
-        exits 2
+        expect 2 emit --kernel own --templates . $kind --arch sm_86 --output x
         has err "'features = architecture' needs compute capability 9.0 or newer, not sm_86"
     done
     # the suffix of --arch says the same
-    autotune emit --kernel own --templates . --ptx --arch sm_90a
-    exits 0
+    expect 0 emit --kernel own --templates . --ptx --arch sm_90a
     grep -q '^\.target sm_90a$' out
 }
 
 @test "a bundle's binary is of the variant's options and features" {
     own "features = architecture" "max_registers = cap"
     echo "cap = 40" >>sweep.ini
-    autotune --config sweep.ini
-    exits 0
-    autotune bundle --tuned t.ini --templates . --output b
-    exits 0
-    autotune emit --kernel own --templates . --set cap=40 --set n=1024 --cubin --output x
-    exits 0
+    expect 0 --config sweep.ini
+    expect 0 bundle --tuned t.ini --templates . --output b
+    expect 0 emit --kernel own --templates . --set cap=40 --set n=1024 --cubin --output x
     cmp x b/cubin/own-*.cubin
 }
 
@@ -160,8 +144,7 @@ own_toolkit() {
     own
     sed -i '1i #include <factor.h>' own.cu
     sed -i 's/__launch_bounds__(BLOCK_SIZE)/__launch_bounds__(BLOCK_SIZE, FACTOR)/' own.cu
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     autotune --config sweep.ini
     has err "nothing to do"
 }
@@ -172,16 +155,13 @@ own_toolkit() {
     own "include = vendor"
     sed -i '1i #include <tuple>' own.cu # which includes <cuda/std/tuple>
     echo 'namespace cuda { namespace std {} }' >vendor/cuda/std/tuple
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     autotune --config sweep.ini
     has err "nothing to do"
-    autotune bundle --tuned t.ini --templates . --output b
-    exits 0
+    expect 0 bundle --tuned t.ini --templates . --output b
     [ -n "$(find b -path '*/vendor/cuda/std/tuple')" ]
     echo '#error another header' >vendor/cuda/std/tuple
-    autotune --config sweep.ini
-    exits 2
+    expect 2 --config sweep.ini
     has err "another header"
 }
 
@@ -193,23 +173,18 @@ own_toolkit() {
     sed -i 's/__launch_bounds__(BLOCK_SIZE)/__launch_bounds__(BLOCK_SIZE, FACTOR)/' own.cu
     echo '#include "deep/factor.h"' >vendor/cuda_runtime_api.h
     echo '#define FACTOR 1' >vendor/deep/factor.h
-    autotune --config sweep.ini
-    exits 0
-    autotune emit --kernel own --templates . --cubin --output 1.cubin
-    exits 0
+    expect 0 --config sweep.ini
+    expect 0 emit --kernel own --templates . --cubin --output 1.cubin
     touch vendor/unrelated.h
     autotune --config sweep.ini
     has err "nothing to do"
     echo '#define FACTOR 2' >vendor/deep/factor.h
-    autotune emit --kernel own --templates . --cubin --output 2.cubin
-    exits 0
+    expect 0 emit --kernel own --templates . --cubin --output 2.cubin
     fails cmp -s 1.cubin 2.cubin
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     lacks err "nothing to do"
     echo '#error another header' >vendor/cuda_runtime_api.h
-    autotune --config sweep.ini
-    exits 2
+    expect 2 --config sweep.ini
     has err "another header"
 }
 
@@ -218,8 +193,7 @@ own_toolkit() {
     own_toolkit
     autotune emit --kernel own --templates . --cubin --output 1.cubin
     bundle=(bundle --tuned t.ini --templates . --output)
-    autotune "${bundle[@]}" b1
-    exits 0
+    expect 0 "${bundle[@]}" b1
     # copied again, it is the same; what remembers that may be damaged
     for file in cache/toolkit/*; do
         echo damaged >"$file"
@@ -232,14 +206,11 @@ own_toolkit() {
     cp -p toolkit/include/factor.h old
     echo '#define FACTOR 2' >toolkit/include/factor.h
     touch -r old toolkit/include/factor.h
-    autotune emit --kernel own --templates . --cubin --output 2.cubin
-    exits 0
+    expect 0 emit --kernel own --templates . --cubin --output 2.cubin
     fails cmp -s 1.cubin 2.cubin
-    autotune "${bundle[@]}" b2
-    exits 0
+    expect 0 "${bundle[@]}" b2
     fails cmp -s b1/cubin/own-*.cubin b2/cubin/own-*.cubin
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     lacks err "nothing to do"
     # a file that was not there before counts, too: the compiler may find it first
     touch toolkit/include/new.h
@@ -257,13 +228,11 @@ own_toolkit() {
     autotune --config sweep.ini
     has err "nothing to do"
     touch toolkit/include-cccl/new.h
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     lacks err "nothing to do"
     version=$(sed -n 's/^nvrtc = \([0-9]*\)\..*/\1/p' t.ini)
     echo "a linker" >"toolkit/lib/libnvJitLink.so.$version"
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     lacks err "nothing to do"
 }
 
@@ -274,8 +243,7 @@ own_toolkit() {
     [[ $version =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]]
     digits=${version##*.}
     LC_ALL=C sed -i "s/V${version//./\\.}/V${version%.*}.${digits//?/9}/" toolkit/lib/compiler.so
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     lacks err "nothing to do"
     grep -q "^nvrtc = ${version%.*}.${digits//?/9}+" t.ini
 }
@@ -286,8 +254,7 @@ own_toolkit() {
     printf '#pragma once\n#ifdef NUM_LOAD\n#define FACTOR 2\n#else\n#define FACTOR 1\n#endif\n' >toolkit/include/factor.h
     printf '[precompiled_headers]\nfactor.h = yes\n' >>own.ini
     echo 'block_size = 64, 128, 192, 256' >>sweep.ini
-    autotune --config sweep.ini --arch sm_90 --jobs 1
-    exits 0
+    expect 0 --config sweep.ini --arch sm_90 --jobs 1
     for size in 64 128 192 256; do
         autotune emit --kernel own --templates . --set block_size=$size --arch sm_90 --cubin --output $size.cubin
         AUTOTUNE_CACHE=other autotune emit --kernel own --templates . --set block_size=$size --arch sm_90 --cubin \
@@ -327,8 +294,7 @@ C
     echo '#define FACTOR 1' >factor.h
     echo 'block_size = 64, 128, 192, 256, 320' >>sweep.ini
     meddle 'rm -rf tmp/autotune-*'
-    autotune --config sweep.ini --arch sm_90 --jobs 1 --format csv
-    exits 0
+    expect 0 --config sweep.ini --arch sm_90 --jobs 1 --format csv
     [ "$(wc -l <compilations)" -gt 3 ]
     equal "$(count outcome compiled)" 5
 }
@@ -368,15 +334,12 @@ arguments = out
 reference = constant(54321)
 compare = exact
 INI
-    autotune emit --templates project/kernels --kernel own --ptx
-    exits 0
+    expect 0 emit --templates project/kernels --kernel own --ptx
     has out 54321
-    autotune emit --templates project/kernels --kernel own --cubin --output first.cubin
-    exits 0
+    expect 0 emit --templates project/kernels --kernel own --cubin --output first.cubin
     has first.cubin "$PWD/project/other/same.h"
     echo '#error here' >>project/other/same.h
-    autotune emit --templates project/kernels --kernel own --cubin --output second.cubin
-    exits 2
+    expect 2 emit --templates project/kernels --kernel own --cubin --output second.cubin
     has err "$PWD/project/other/same.h(3)"
     lacks err /proc
     equal "$(find "$TMPDIR" -maxdepth 1 -name 'autotune-*' | wc -l)" 0

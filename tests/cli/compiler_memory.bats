@@ -16,8 +16,7 @@ __device__ int enormous[1 << 26] = {1};
 CUDA
     printf '[own]\nn = 2^10\nblock_size = 64, 128\n' >sweep.ini
     export AUTOTUNE_COMPILE_MEMORY_MB=400
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count outcome compile_error)" 1
     has out "memory"
     equal "$(count outcome measured)" 1
@@ -38,8 +37,7 @@ __device__ int one = (F) > 0;
 CUDA
     for limit in 250 270; do
         export AUTOTUNE_COMPILE_MEMORY_MB=$limit
-        autotune --config sweep.ini --format csv
-        exits 0
+        expect 0 --config sweep.ini --format csv
         lacks err "nothing to do"
         equal "$(count outcome compile_error)" 1
         has out "the compiler ran out of memory"

@@ -25,8 +25,7 @@ launches() {
 
 @test "a range gets two configurations, the measured sizes that decide between them, and the expected loss" {
     range 2^13..2^17
-    autotune cover --config sweep.ini --output pages
-    exits 0
+    expect 0 cover --config sweep.ini --output pages
     has pages/scale.html "scale on Stand-in H200" "n = 8192 .. 131072" ", chosen</title>" \
         "What is chosen" "<title>configuration 2</title>" "n = 131072" "</html>"
     has out "scale on Stand-in H200: n = 8192 .. 131072" "configuration 1: block_size=256" \
@@ -43,12 +42,10 @@ launches() {
 
 @test "the same command again measures nothing, and prints the same" {
     range 2^13..2^14
-    autotune cover --config sweep.ini --quiet
-    exits 0
+    expect 0 cover --config sweep.ini --quiet
     mv out before
     range 2^13..2^14 "log = $scratch/calls"
-    autotune cover --config sweep.ini --quiet
-    exits 0
+    expect 0 cover --config sweep.ini --quiet
     equal "$(launches)" 0
     diff before out
     [ ! -s err ]
@@ -60,13 +57,11 @@ launches() {
     exits 130
     has err "run the same command to go on"
     none_alive
-    autotune report --format csv
-    exits 0
+    expect 0 report --format csv
     known=$(count outcome measured)
     [ "$known" -ge 1 ]
     range 2^13..2^14
-    autotune cover --config sweep.ini
-    exits 0
+    expect 0 cover --config sweep.ini
     has out "configuration 1: block_size=256"
 }
 
@@ -86,16 +81,14 @@ launches() {
 @test "a page that cannot be written is refused before anything is measured" {
     range 2^13..2^14
     mkdir -p pages/scale.html
-    autotune cover --config sweep.ini --output pages
-    exits 4
+    expect 4 cover --config sweep.ini --output pages
     has err "pages/scale.html"
     [ ! -e results ]
 }
 
 @test "a budget that is too small: what to do" {
     range 2^13..2^17
-    autotune cover --config sweep.ini --budget 0.01s
-    exits 1
+    expect 1 cover --config sweep.ini --budget 0.01s
     has err "the budget ended before a valid variant of 'scale' was found at any of 9 sizes; give it more time"
 }
 
@@ -107,16 +100,14 @@ launches() {
     autotune check --config sweep.ini
     refuses 6 "cover 'many' is not a range; write it as n = 2^10 .. 2^30"
     sed -i '/^cover/d' sweep.ini
-    autotune cover --config sweep.ini
-    exits 2
+    expect 2 cover --config sweep.ini
     has err "no kernel has a range to cover"
 }
 
 @test "a constraint on the problem limits the range" {
     range 2^13..2^14
     echo "constraint = n % 1024 == 0" >>sweep.ini
-    autotune cover --config sweep.ini --evaluations 4 # a search knows of it, too
-    exits 0
+    expect 0 cover --config sweep.ini --evaluations 4 # a search knows of it, too
     sizes=$(awk '$1 ~ /^[0-9]+$/ && $1 >= 8192 { print $1 }' out)
     [ -n "$sizes" ]
     for size in $sizes; do
@@ -127,17 +118,14 @@ launches() {
 @test "a range may be changed again and again: it has no more sizes than a new one, and none that a constraint rules out" {
     for bounds in 8192..16384 8199..16001 8209..15013; do
         range $bounds
-        autotune cover --config sweep.ini --quiet
-        exits 0
+        expect 0 cover --config sweep.ini --quiet
     done
     [ "$(grep -c '^measured' results/tuned.ini)" -le 12 ] # four per octave, and eight
     cp results/tuned.ini before
-    autotune cover --config sweep.ini --quiet
-    exits 0
+    expect 0 cover --config sweep.ini --quiet
     diff <(grep '^measured' before) <(grep '^measured' results/tuned.ini)
     echo "constraint = n < 12000" >>sweep.ini
-    autotune cover --config sweep.ini --quiet
-    exits 0
+    expect 0 cover --config sweep.ini --quiet
     lacks results/tuned.ini "n=15013:"
 }
 
@@ -145,12 +133,10 @@ launches() {
     range 2^13..2^17
     sed -i 's/^block_size = .*/block_size = 256/' sweep.ini
     echo "constraint = n ~= 120008 or num_load == 1" >>sweep.ini
-    autotune cover --config sweep.ini
-    exits 0
+    expect 0 cover --config sweep.ini
     has results/tuned.ini "allowed.1 = n ~= 120008 or num_load == 1"
     for n in 120000 120008; do # for both, num_load = 4 is the faster one
-        autotune explain --kernel scale --n $n --factor 1.5
-        exits 0
+        expect 0 explain --kernel scale --n $n --factor 1.5
         equal "$(awk '$1 == "num_load" { print $2 }' out)" "$((n == 120008 ? 1 : 4))"
     done
 }
@@ -165,8 +151,7 @@ launches() {
     has out "in the range of"
     autotune explain --kernel scale --n 16448 --factor 1.5
     has out "outside the range"
-    autotune explain --kernel scale --n 8257 --factor 1.5
-    exits 1
+    expect 1 explain --kernel scale --n 8257 --factor 1.5
     has err "not for this problem"
 }
 
@@ -175,17 +160,14 @@ launches() {
     echo "constraint = n <= 100000" >>sweep.ini
     autotune cover --config sweep.ini --quiet
     has results/tuned.ini "constraint = (n <= 100000)"
-    autotune explain --kernel scale --n 100000 --factor 1.5
-    exits 0
+    expect 0 explain --kernel scale --n 100000 --factor 1.5
     has out "outside the range"
-    autotune explain --kernel scale --n 100001 --factor 1.5
-    exits 1
+    expect 1 explain --kernel scale --n 100001 --factor 1.5
     has err "not for this problem"
     # an entry for a single problem, however far, answers
     sed -e '/^cover/d' -e '/^constraint/d' -e 's/^\[scale\]/&\nn = 2^20/' sweep.ini >once.ini
     autotune --config once.ini --quiet
-    autotune explain --kernel scale --n 100001 --factor 1.5
-    exits 0
+    expect 0 explain --kernel scale --n 100001 --factor 1.5
     lacks out "of a cover"
 }
 
@@ -193,11 +175,9 @@ launches() {
     range 2^13..2^14
     sed -i 's/^num_load = .*/num_load = 1/' sweep.ini
     echo "constraint = block_size == 512 or n < 10000" >>sweep.ini
-    autotune cover --config sweep.ini --quiet
-    exits 0
+    expect 0 cover --config sweep.ini --quiet
     for n in 9000 12000; do
-        autotune explain --kernel scale --n $n --factor 1.5
-        exits 0
+        expect 0 explain --kernel scale --n $n --factor 1.5
         has out "in the range of a cover"
         equal "$(awk '$1 == "block_size" { print $2 }' out)" "$((n < 10000 ? 256 : 512))"
     done
@@ -222,8 +202,7 @@ launches() {
 @test "sizes at which nothing can be measured are named, and the exit status says so" {
     range 2^13..2^14
     sed -i 's/^grid = ceil_div(n, block_size \* num_load)/grid = n > 10000 ? -1 : ceil_div(n, block_size)/' templates/scale.ini
-    autotune cover --config sweep.ini --quiet
-    exits 1
+    expect 1 cover --config sweep.ini --quiet
     has out "nothing could be measured at" "  n=16384" "configuration 1: "
     has err "the cover of 'scale' leaves out " " sizes of its range: no variant of 'scale' was valid for n="
     grep -q '^measured.1 = n=8192' results/tuned.ini
@@ -234,19 +213,16 @@ launches() {
     range 8200..131072
     sed -i 's/^block_size = .*/block_size = 256/' sweep.ini
     echo "constraint = n % (num_load * 16) == 0" >>sweep.ini # the first sizes are seldom multiples
-    autotune cover --config sweep.ini --quiet
-    exits 1
+    expect 1 cover --config sweep.ini --quiet
     equal "$(grep '^kernel = ' results/tuned.ini)" "kernel = scale"
-    autotune explain --kernel scale --n 65536 --limit cover
-    exits 0
+    expect 0 explain --kernel scale --n 65536 --limit cover
 }
 
 @test "sizes that do not fit in memory are left out, also if they did once" {
     range 2^13..2^15 memory_bytes=19300000
     sed -i 's/^num_load = .*/num_load = 1/' sweep.ini
     sed 's/^cover = .*/n = 2^15/;/^cover_conf/d' sweep.ini >point.ini
-    autotune cover --config sweep.ini --quiet
-    exits 3
+    expect 3 cover --config sweep.ini --quiet
     has out "nothing could be measured at" "  n=32768"
     lacks out failed
     has err "problem 'n=32768 factor=1.5' needs" "the cover of 'scale' leaves out "
@@ -254,11 +230,9 @@ launches() {
     lacks results/tuned.ini "n=32768:"
     rm -r results
     stand_in l2_bytes=1048576
-    autotune --config point.ini --quiet
-    exits 0
+    expect 0 --config point.ini --quiet
     stand_in l2_bytes=1048576 memory_bytes=19300000
-    autotune cover --config sweep.ini --quiet
-    exits 3
+    expect 3 cover --config sweep.ini --quiet
     has out "  n=32768"
     lacks out failed
     lacks results/tuned.ini "n=32768:"
@@ -275,8 +249,7 @@ wrong_if() {
     range 2^13..2^17
     sed -i 's/^block_size = .*/block_size = 256/' sweep.ini
     wrong_if "num_load == 4 and n > 100000"
-    autotune cover --config sweep.ini --quiet
-    exits 0
+    expect 0 cover --config sweep.ini --quiet
     has out "not shipped, because they were wrong, crashed or hung in the range:" \
         "  block_size=256 num_load=4 mode=good: wrong_result for n=1"
     lacks out "configuration 2: " "nothing could be measured at"
@@ -286,14 +259,12 @@ wrong_if() {
     # a later run knows it from the record
     mv out before
     stand_in "l2_bytes = 1048576" "log = $scratch/calls"
-    autotune cover --config sweep.ini --quiet
-    exits 0
+    expect 0 cover --config sweep.ini --quiet
     equal "$(launches)" 0
     diff before out
     # a constraint that rules these sizes out makes it fit to ship
     echo "constraint = n <= 100000 or num_load == 1" >>sweep.ini
-    autotune cover --config sweep.ini --quiet
-    exits 0
+    expect 0 cover --config sweep.ini --quiet
     lacks out "not shipped"
     has results/tuned.ini "num_load = 4"
 }
@@ -306,8 +277,7 @@ cover = n = 2^12..2^12
 block_size = 256
 mode = good, module
 INI
-    autotune cover --config sweep.ini --quiet
-    exits 0
+    expect 0 cover --config sweep.ini --quiet
     has out "not shipped" "  block_size=256 mode=module" "with other random numbers, out[0] is"
     has results/tuned.ini "configuration.1.mode = good"
     lacks results/tuned.ini "mode = module"
@@ -317,19 +287,15 @@ INI
     range 2^13..2^14
     wrong_if "num_load == 1 and n == 9001"
     sed -e '/^cover/d' -e 's/^\[scale\]/[once]\ntemplate = scale\nn = 9001/' sweep.ini >once.ini
-    autotune --config once.ini --quiet
-    exits 0
+    expect 0 --config once.ini --quiet
     sed -i 's/^num_load = .*/num_load = 4/' once.ini # the verdict of the last run is not on it
-    autotune --config once.ini --quiet
-    exits 0
-    autotune cover --config sweep.ini --quiet
-    exits 0
+    expect 0 --config once.ini --quiet
+    expect 0 cover --config sweep.ini --quiet
     has out "  block_size=256 num_load=1 mode=good: wrong_result for n=9001 factor=1.5: "
     lacks results/tuned.ini "num_load = 1"
     # outside the range, it says nothing
     sed -i 's/^cover = .*/cover = n = 9002 .. 2^14/' sweep.ini
-    autotune cover --config sweep.ini --quiet
-    exits 0
+    expect 0 cover --config sweep.ini --quiet
     lacks out "not shipped"
     has results/tuned.ini "num_load = 1"
 }
@@ -348,8 +314,7 @@ once() {
     exits 0
     stand_in "l2_bytes = 1048576"
     sed -i 's/^factor = .*/factor = 2/' sweep.ini
-    autotune cover --config sweep.ini --quiet
-    exits 0
+    expect 0 cover --config sweep.ini --quiet
     has out "  block_size=256 num_load=1 mode=good: wrong_result for n=9001.0 factor=2.0: "
     lacks results/tuned.ini "configuration.1.num_load = 1"
 }
@@ -364,8 +329,7 @@ once() {
     once
     exits 1
     sed -i 's/^mode = .*/mode = constrained, good/;s/^num_load = .*/num_load = 1, 4/' sweep.ini
-    autotune cover --config sweep.ini --quiet
-    exits 0
+    expect 0 cover --config sweep.ini --quiet
     has out "  block_size=256 num_load=1 mode=good: wrong_result for n=9001" \
         "  block_size=256 num_load=1 mode=constrained: runs the same code as block_size=256 num_load=1 mode=good"
     lacks results/tuned.ini "configuration.1.num_load = 1"
@@ -374,8 +338,7 @@ once() {
 @test "a cover is dropped when tuning finds one of its configurations wrong in its range" {
     range 2^13..2^14
     wrong_if "num_load == 1 and (n == 9001 or n == 20000)"
-    autotune cover --config sweep.ini --quiet
-    exits 0
+    expect 0 cover --config sweep.ini --quiet
     once 20000
     exits 0
     lacks err "no longer"
@@ -391,8 +354,7 @@ once() {
 @test "if every configuration is wrong somewhere in the range, there is no cover" {
     range 2^13..2^14
     wrong_if "n == 2^(12 + min(num_load, 2))"
-    autotune cover --config sweep.ini --quiet
-    exits 1
+    expect 1 cover --config sweep.ini --quiet
     has err "no variant of 'scale' works in the whole range: block_size=" "wrong_result for n=" \
         "state a constraint that excludes such sizes"
     [ ! -e results/tuned.ini ]
@@ -402,14 +364,12 @@ once() {
     range 2^13..2^14
     sed -i 's/^num_load = .*/num_load = 1/' sweep.ini
     wrong_if "n == 9001"
-    autotune cover --config sweep.ini --quiet
-    exits 0
+    expect 0 cover --config sweep.ini --quiet
     cp -r results kept
     once 9001
     exits 1
     cp kept/tuned.ini results # as if once.ini had another tuned INI
-    autotune cover --config sweep.ini --quiet
-    exits 1
+    expect 1 cover --config sweep.ini --quiet
     has err "no longer has the cover of 'scale' for n=9001" "no variant of 'scale' works in the whole range"
     lacks results/tuned.ini "cover = 2"
 }
@@ -444,8 +404,7 @@ once() {
     printf 'factor = 2.0\nbias = 1.0, 2.5\n' >>sweep.ini
     sed -i 's/^num_load = 1/&\nbias = 1.0/;s/ceil_div(n, block_size \* num_load)/ceil_div(n, floor(block_size * bias))/' templates/scale.ini
     sed -i '1i #define UNUSED BIAS' templates/scale.cu
-    autotune cover --config sweep.ini --quiet
-    exits 0
+    expect 0 cover --config sweep.ini --quiet
     has results/tuned.ini "problem.factor = 2.0" "configuration.1.bias = 1.0"
     autotune report --format csv
     lacks out "failed"
@@ -453,23 +412,19 @@ once() {
 
 @test "on another GPU, a search begins with the configurations of the cover that there is" {
     range 2^13..2^14
-    autotune cover --config sweep.ini
-    exits 0
+    expect 0 cover --config sweep.ini
     shipped=$(grep '^configuration 1:' out)
     range 2^13..2^14 "name = Another GPU"
-    autotune cover --config sweep.ini --results other --evaluations 1
-    exits 0
+    expect 0 cover --config sweep.ini --results other --evaluations 1
     has out "scale on Another GPU" "1 candidate measured" "$shipped"
     equal "$(grep -c '^cover = 2' results/tuned.ini)" 2
 }
 
 @test "the variants of a range may be searched" {
     range 2^13..2^14
-    autotune cover --config sweep.ini --evaluations 2
-    exits 0
+    expect 0 cover --config sweep.ini --evaluations 2
     has out "configuration 1:"
-    autotune cover --config sweep.ini --evaluations 0
-    exits 2
+    expect 2 cover --config sweep.ini --evaluations 0
     has err "--evaluations must be at least 1"
 }
 
@@ -477,8 +432,7 @@ once() {
     range 2^13..2^17
     # a condition of the tuned INI that only the look-up can evaluate
     echo "constraint = n ~= 8193 or num_load == 3" >>sweep.ini
-    autotune cover --config sweep.ini
-    exits 0
+    expect 0 cover --config sweep.ini
     python3 "$SOURCE_DIR/tests/bench/cover.py" --autotune "$AUTOTUNE" --config sweep.ini --count 2 --seed 3 --work . >summary
     has results/tuned.ini "allowed.1 = n ~= 8193 or num_load == 3"
     has summary "scale: 2 sizes, q " "(seed 3)" "lost by the "

@@ -50,18 +50,14 @@ CUDA
 
 @test "a template's kernel is tuned, shown under its own name, and emitted" {
     own "ns::scale_good<NUM_LOAD>"
-    autotune check --compile --template own.ini
-    exits 0
-    autotune --template own.ini --set num_load=1,2,0 --format csv
-    exits 0
+    expect 0 check --compile --template own.ini
+    expect 0 --template own.ini --set num_load=1,2,0 --format csv
     equal "$(count outcome measured)" 2
     column reason >reasons
     has reasons "LOAD is positive"
-    autotune run --template own.ini --set num_load=2
-    exits 0
+    expect 0 run --template own.ini --set num_load=2
     has out "correct"
-    autotune emit --kernel own --templates . --set num_load=2 --ptx
-    exits 0
+    expect 0 emit --kernel own --templates . --set num_load=2 --ptx
     has out "_ZN2ns10scale_goodILi2EEEvPKfPffy"
 }
 
@@ -72,8 +68,7 @@ CUDA
     column reason >reasons
     has reasons "kernel 'ns::scale_good<NUM_LOAD>' has 4 parameters: const float *in, float *out, float factor, u64 n"
     sed -i 's/^arguments = in, out, float factor$/arguments = in, out, int32 1, uint64 n/' own.ini
-    autotune check --compile --template own.ini --arch sm_75
-    exits 2
+    expect 2 check --compile --template own.ini --arch sm_75
     has err "parameter 3 of kernel 'ns::scale_good<NUM_LOAD>' is 'float factor', but the argument is 'int32 1'"
 }
 
@@ -84,8 +79,7 @@ CUDA
     for arch in "" "--arch sm_90"; do
         rm -rf results
         # shellcheck disable=SC2086
-        autotune --template own.ini --set value_type=odd,double --set n=1024,2048 --format csv $arch
-        exits 2
+        expect 2 --template own.ini --set value_type=odd,double --set n=1024,2048 --format csv $arch
         for n in 1024 2048; do
             has err "own.ini:24: 'own' with n=$n value_type=odd factor=1.5 is left out: entry 'ns::scale_reference<REAL>': identifier \"odd\" is undefined"
         done
@@ -118,8 +112,7 @@ CUDA
     has err "own.ini:16: " "or ::scale_god here"
     own "::scale_good_too"
     echo '__global__ void scale_good_too(const float *in, float *out, float factor, u64 n) {}' >>own.cu
-    autotune check --compile --template own.ini
-    exits 0
+    expect 0 check --compile --template own.ini
 }
 
 @test "variants that run other kernels of the same code are no twins" {
@@ -129,8 +122,7 @@ CUDA
 template __global__ void ns::scale_good<1>(const float *, float *, float, u64);
 template __global__ void ns::scale_good<2>(const float *, float *, float, u64);
 CUDA
-    autotune --template own.ini --set num_load=1,2 --format csv
-    exits 0
+    expect 0 --template own.ini --set num_load=1,2 --format csv
     equal "$(count outcome measured)" 2
 }
 
@@ -140,8 +132,7 @@ CUDA
     sed -i 's/^reference = .*/reference = ns::scale_reference<double>/; /^reference/{n;s/.*/arguments = in, reference, float factor, uint64 n/}' own.ini
     sed -i '1i #include <cuda_fp16.h>\n#define TYPE_HALF __half\n#define TYPE_FLOAT float' own.cu
     echo 'template <typename T> __global__ void copy(const T *in, T *out, u64 n) {}' >>own.cu
-    autotune --template own.ini --set type=half --format csv
-    exits 1
+    expect 1 --template own.ini --set type=half --format csv
     column reason >reasons
     has reasons "parameter 1 of kernel 'copy<TYPE>' is 'const T *in' (half), but buffer 'in' has elements of type float"
     autotune --template own.ini --set type=float --format csv

@@ -48,38 +48,31 @@ INI
 
 @test "macros have the source's own names, and a problem value is a constant" {
     own
-    autotune check --compile --template own.ini --arch sm_90 --set value_type=float,double --set n=1024,2048
-    exits 0
-    autotune --template own.ini --arch sm_90 --set block_size_x=64,128 --set n=1024,2048 --format csv
-    exits 0
+    expect 0 check --compile --template own.ini --arch sm_90 --set value_type=float,double --set n=1024,2048
+    expect 0 --template own.ini --arch sm_90 --set block_size_x=64,128 --set n=1024,2048 --format csv
     equal "$(count outcome compiled)" 4
-    autotune emit --kernel own --templates . --set n=2048 --source
-    exits 0
+    expect 0 emit --kernel own --templates . --set n=2048 --source
     has out "#define block_size_x 128" "#define SIZE 2048" "#define real float"
     lacks out BLOCK_SIZE_X VALUE_TYPE
 }
 
 @test "a value of the problem that is a macro is compiled for itself" {
     own
-    autotune check --compile --template own.ini --arch sm_90 --set n=1024,1023
-    exits 2
+    expect 2 check --compile --template own.ini --arch sm_90 --set n=1024,1023
     has err "the size is a constant"
     has out "n=1024"
 }
 
 @test "definitions that are none" {
     own 'block_size_y'
-    autotune check --template own.ini
-    exits 2
+    expect 2 check --template own.ini
     has err "own.ini:2:" "unknown parameter or problem value 'block_size_y'; did you mean 'block_size_x'?"
     own 'block_size_x, WIDTH = n'
-    autotune check --template own.ini
-    exits 2
+    expect 2 check --template own.ini
     has err "own.ini:2:" "define 'WIDTH' changes nothing: the source and its headers do not name that macro"
     for definition in 'N = n' '2x = n' 'a b = n' 'SIZE = n = n' 'SIZE = n, SIZE = block_size_x' 'SIZE = '; do
         own "$definition"
-        autotune check --template own.ini
-        exits 2
+        expect 2 check --template own.ini
         has err "own.ini:2:"
     done
 }

@@ -29,8 +29,7 @@ good_outcomes="good:0:1:measured good:0:2:measured good:0:3:measured good:2:1:me
         stand_in "log = $scratch/calls" "note = $entry"
         march 'steps = 1..3' 'pad = 0, 2' 'mode = good, fixed'
         rm -rf results calls
-        autotune --config sweep.ini --format csv
-        exits 0
+        expect 0 --config sweep.ini --format csv
         equal "$(outcomes mode pad steps)" "$fixed_outcomes $good_outcomes "
         equal "$(grep -c " launch $entry$" calls)" "$launches"
     done <<'END'
@@ -43,8 +42,7 @@ END
 @test "variants that run the same, but must compute different results, are no duplicates" {
     march 'steps = 1..3'
     sed -i '/^\[launch.good\]/,/^arguments/s/int32 steps$/int32 2/' templates/march.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(outcomes steps)" "1:wrong_result 2:measured 3:wrong_result "
 }
 
@@ -52,23 +50,20 @@ END
     march 'steps = 1..3'
     sed -i '/^\[launch.good\]/,/^arguments/s/int32 steps$/int32 2/;s/^compare = .*/compare = absolute(steps - 2)/' templates/march.ini
     sed -i 's/^steps = 1$/steps = 2/' templates/march.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(outcomes steps)" "1:invalid 2:measured 3:measured "
 }
 
 @test "after a worker's death the next one makes them again, each its own" {
     march 'steps = 1..3' 'mode = good, fixed, fault'
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(outcomes mode steps)" "fault:1:fault fault:2:fault fault:3:fault \
 fixed:1:measured fixed:2:wrong_result fixed:3:wrong_result good:1:measured good:2:measured good:3:measured "
 }
 
 @test "after a write out of bounds they are made again" {
     march 'steps = 1..3' 'mode = good, fixed, overrun, spoil'
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(outcomes mode steps)" "fixed:1:measured fixed:2:wrong_result fixed:3:wrong_result \
 good:1:measured good:2:measured good:3:measured \
 overrun:1:wrong_result overrun:2:wrong_result overrun:3:wrong_result \
@@ -89,8 +84,7 @@ spoil:1:wrong_result spoil:2:wrong_result spoil:3:wrong_result "
     wait "$run" || code=$?
     equal "$code" 130
     stand_in
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(outcomes mode pad steps)" "$fixed_outcomes $good_outcomes "
 }
 
@@ -98,8 +92,7 @@ spoil:1:wrong_result spoil:2:wrong_result spoil:3:wrong_result "
     # 16 MiB for scratch, 2 MiB for the flush, and 8 MiB for each combination
     stand_in "log = $scratch/calls" "note = march_reference" memory_bytes=33000000 l2_bytes=1048576
     march 'n = 2^19' 'steps = 1..3' 'mode = good, fixed'
-    autotune --config sweep.ini --exhaustive=2 --format csv
-    exits 0
+    expect 0 --config sweep.ini --exhaustive=2 --format csv
     equal "$(outcomes mode steps)" "fixed:1:measured fixed:2:wrong_result fixed:3:wrong_result \
 good:1:measured good:2:measured good:3:measured "
     [ "$(grep -c ' launch march_reference$' calls)" -gt 3 ]
@@ -108,8 +101,7 @@ good:1:measured good:2:measured good:3:measured "
 @test "a combination that does not fit costs its own variants, and is tried again only if the GPU has as much" {
     stand_in memory_bytes=40000000 l2_bytes=1048576
     march 'pad = 0, 2^20, 1' 'steps = 1'
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(outcomes pad)" "0:measured 1048576:launch_error 1:measured "
     has out "no memory for the buffers and expected results of steps=1 pad=1048576"
     autotune --config sweep.ini
@@ -117,36 +109,31 @@ good:1:measured good:2:measured good:3:measured "
     stand_in memory_bytes=100000000 memory_taken=60000000 l2_bytes=1048576
     autotune --config sweep.ini --results others --format csv
     stand_in memory_bytes=100000000 l2_bytes=1048576
-    autotune --config sweep.ini --results others --format csv
-    exits 0
+    expect 0 --config sweep.ini --results others --format csv
     equal "$(count outcome measured)" 3
 }
 
 @test "an expression or a reference that fails for some values makes just their variants invalid" {
     march 'pad = 0, -600' 'steps = 1, 8'
     sed -i 's/^reference = .*/&\nshared_bytes = 40000 * steps/' templates/march.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(outcomes pad steps)" "-600:1:invalid -600:8:invalid 0:1:measured 0:8:invalid "
     column reason >reasons
     has reasons "march.ini:23: cannot evaluate 'n + 2 * pad': the length is negative (n = 1024, pad = -600)" \
         "reference 'march_reference': cuFuncSetAttribute failed"
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     has err "nothing to do"
 }
 
 @test "a reference that crashes takes only its variants' validity" {
     march 'steps = 1, 2'
     sed -i 's/^reference = .*/reference = march_faulty_reference/' templates/march.ini
-    autotune --config sweep.ini --format csv
-    exits 1
+    expect 1 --config sweep.ini --format csv
     equal "$(outcomes steps)" "1:invalid 2:invalid "
     column reason >reasons
     has reasons "march.ini:71: reference 'march_faulty_reference':" CUDA_ERROR_ILLEGAL_ADDRESS
     # it may have been the driver that failed: the next run tries again
-    autotune --config sweep.ini
-    exits 1
+    expect 1 --config sweep.ini
     lacks err "nothing to do"
 }
 
@@ -154,14 +141,12 @@ good:1:measured good:2:measured good:3:measured "
     local call
     stand_in "log = $scratch/calls" "note = march_reference"
     march 'steps = 1..3'
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     # the wait for the second reference
     call=$(awk '/cuStreamSynchronize/ { waits++ } /launch march_reference/ && ++made == 2 { print waits + 1 }' calls)
     rm -rf results
     stand_in "fault = cuStreamSynchronize:$call:CUDA_ERROR_UNKNOWN" "log = $scratch/failing_calls"
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     has failing_calls "cuStreamSynchronize error"
     equal "$(outcomes steps)" "1:measured 2:measured 3:measured "
 }
@@ -169,8 +154,7 @@ good:1:measured good:2:measured good:3:measured "
 @test "a slow reference is not the variant's fault, and one that hangs leaves out the problem alone" {
     printf 'launch_timeout_s = 0.3\n[march]\nsteps = 2\n' | sweep
     sed -i 's/^reference = .*/reference = march_slow_reference/' templates/march.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(outcomes steps)" "2:measured "
     printf '[march]\nsteps = 2\n[tile]\n' | sweep
     cp "$sweeps/templates/march.ini" templates
@@ -185,10 +169,8 @@ good:1:measured good:2:measured good:3:measured "
 
 @test "run: the buffers and expected results of its variant" {
     cp "$sweeps"/templates/march.* .
-    autotune run --template march.ini --set steps=3 --set pad=4
-    exits 0
-    autotune run --template march.ini --set steps=3 --set mode=fixed
-    exits 1
+    expect 0 run --template march.ini --set steps=3 --set pad=4
+    expect 1 run --template march.ini --set steps=3 --set mode=fixed
     has out "wrong_result: state[0] is 0.5, expected 1.625"
 }
 
@@ -197,8 +179,7 @@ good:1:measured good:2:measured good:3:measured "
     stand_in "log = $scratch/calls" "note = blur_reference" memory_bytes=25500000 l2_bytes=1048576
     printf '[blur]\nwidth = 512\nheight = 512\nblock_size = 64, 128, 256\nmethod = fetch, point\n' | sweep
     sed -i 's/^fill = .*/fill = integers(-100, 100, block_size)/' templates/blur.ini
-    autotune --config sweep.ini --exhaustive=2 --format csv
-    exits 0
+    expect 0 --config sweep.ini --exhaustive=2 --format csv
     equal "$(count outcome measured)" 6
     [ "$(grep -c ' launch blur_reference$' calls)" -gt 3 ]
 }

@@ -17,8 +17,7 @@ INI
     broken_sweep
     for mode in "" --arch=sm_90; do
         rm -rf results
-        autotune --config sweep.ini --format csv ${mode:+"$mode"}
-        exits 1
+        expect 1 --config sweep.ini --format csv ${mode:+"$mode"}
         has err "the first 8 variants of 'scale' do not compile, all with: scale.cu(26): " "#error directive" \
             "12 variants are left, and the run goes on" "check --compile"
         equal "$(grep -c 'do not compile' err)" 1
@@ -67,11 +66,9 @@ n = 2^12
 block_size = 32..256 step 32
 mode = broken
 INI
-    autotune --config sweep.ini --arch sm_90 --format csv
-    exits 1
+    expect 1 --config sweep.ini --arch sm_90 --format csv
     lacks err "go on"
     sed -i 's/^mode = .*/mode = good, broken/' sweep.ini
-    autotune --config sweep.ini --arch sm_90 --format csv --results other
-    exits 0
+    expect 0 --config sweep.ini --arch sm_90 --format csv --results other
     lacks err "go on"
 }

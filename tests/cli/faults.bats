@@ -6,8 +6,7 @@ load helper
 @test "the driver fails before anything is tuned: exit 3 with the call's name" {
     for call in cuInit cuDeviceGetCount cuDeviceGetName cuDevicePrimaryCtxRetain cuStreamCreate; do
         stand_in "fault=$call:*:CUDA_ERROR_UNKNOWN"
-        autotune --config "$sweeps/scale.ini"
-        exits 3
+        expect 3 --config "$sweeps/scale.ini"
         has err "$call" CUDA_ERROR_UNKNOWN
         [ ! -e results/tuned.ini ]
     done
@@ -15,8 +14,7 @@ load helper
 
 @test "an entry point that the driver lacks: exit 3, naming it" {
     stand_in "missing=cuLaunchCooperativeKernel"
-    autotune --config "$sweeps/scale.ini"
-    exits 3
+    expect 3 --config "$sweeps/scale.ini"
     has err cuLaunchCooperativeKernel
 }
 
@@ -30,15 +28,13 @@ load helper
 
 @test "NVRTC is not there: exit 3, naming where it was looked for" {
     export AUTOTUNE_NVRTC=$scratch/nothing/libnvrtc.so
-    autotune --config "$sweeps/scale.ini"
-    exits 3
+    expect 3 --config "$sweeps/scale.ini"
     has err "$scratch/nothing/libnvrtc.so"
 }
 
 @test "a results folder that cannot be made: exit 4" {
     echo "in the way" >results
-    autotune --config "$sweeps/scale.ini"
-    exits 4
+    expect 4 --config "$sweeps/scale.ini"
     has err results
     equal "$(cat results)" "in the way"
 }
@@ -54,8 +50,7 @@ load helper
 }
 
 @test "a disk that is full: exit 4, the tuned INI as it was" {
-    autotune --config "$sweeps/scale.ini" --kernel scale
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --kernel scale
     cp results/tuned.ini before
     [ -w /dev/full ] || skip "no /dev/full"
     code=0
@@ -66,22 +61,19 @@ load helper
 
 @test "a damaged cubin in the cache is compiled again" {
     rm -rf cache
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     cp -r cache good
     find cache -type f | while read -r file; do
         truncate -s -1 "$file"
     done
     rm -rf results
-    autotune --config "$sweeps/scale.ini" --format csv
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --format csv
     equal "$(count outcome measured)" 9
 }
 
 @test "a cubin that is damaged during the run is compiled again, in the screening and in the finals" {
     rm -rf cache
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     for call in 3 11; do # the modules of the first variant and of the last
         stand_in "fault = cuModuleLoadData:$call:sleep1500" "log = $scratch/calls"
         rm -f calls
@@ -102,8 +94,7 @@ load helper
 
 @test "an error of the GPU itself, such as ECC, costs no variant: it is tried again" {
     stand_in "fault = cuStreamSynchronize:20:CUDA_ERROR_ECC_UNCORRECTABLE" "log = $scratch/calls"
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     grep -q 'cuStreamSynchronize error' calls
     autotune report --format csv
     equal "$(count outcome measured)" 9

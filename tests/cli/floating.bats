@@ -67,19 +67,16 @@ compared() {
 
 @test "a fill of normal numbers" {
     sed '/^\[buffer.in\]/,/^fill/s/^fill = .*/fill = normal(0, 2)/' "$sweeps/templates/scale.ini" | template odd
-    autotune run --template odd.ini --set n=2^12
-    exits 0
+    expect 0 run --template odd.ini --set n=2^12
     sed -i 's/normal(0, 2)/normal(0)/' odd.ini
-    autotune run --template odd.ini
-    exits 2
+    expect 2 run --template odd.ini
     has err "odd.ini:" "wrong number of arguments to fill 'normal'"
 }
 
 @test "comparisons that are none" {
     while read -r compare; do
         sed "s/^compare = .*/compare = $compare/" "$sweeps/templates/scale.ini" | template odd
-        autotune check --template odd.ini
-        exits 2
+        expect 2 check --template odd.ini
         has err "odd.ini:"
     done <<'END'
 close(1)

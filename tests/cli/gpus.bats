@@ -5,8 +5,7 @@ load helper
 
 @test "devices lists each GPU with every attribute that expressions can use" {
     stand_in "devices=2" "name=Stand-in A"
-    autotune devices
-    exits 0
+    expect 0 devices
     equal "$(grep -c 'Stand-in A' out)" 2
     has out sm_count 132 max_threads_per_sm 2048 l2_bytes 62914560 compute_capability 90 memory_bytes 4294967296 \
         registers_per_sm 65536 max_shared_bytes_per_block_optin 232448 cooperative_launch
@@ -14,30 +13,26 @@ load helper
 
 @test "devices without a GPU: exit 3" {
     stand_in "devices=0"
-    autotune devices
-    exits 3
+    expect 3 devices
     has err CUDA_ERROR_NO_DEVICE
 }
 
 @test "tuning without a driver: exit 3, and the way out" {
     export LD_LIBRARY_PATH=$scratch/nothing
-    autotune --config "$sweeps/scale.ini"
-    exits 3
+    expect 3 --config "$sweeps/scale.ini"
     has err --arch
     [ ! -e results/tuned.ini ]
 }
 
 @test "tuning without a GPU: exit 3" {
     stand_in "devices=0"
-    autotune --config "$sweeps/scale.ini"
-    exits 3
+    expect 3 --config "$sweeps/scale.ini"
     has err CUDA_ERROR_NO_DEVICE
 }
 
 @test "a driver that is too old: exit 3" {
     stand_in "driver_version=11040"
-    autotune --config "$sweeps/scale.ini"
-    exits 3
+    expect 3 --config "$sweeps/scale.ini"
     has err 11.4 12.0
 }
 
@@ -50,19 +45,16 @@ load helper
 
 @test "--device chooses among several" {
     stand_in "devices=2"
-    autotune --config "$sweeps/scale.ini" --device 1
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --device 1
     has results/tuned.ini "kernel = scale"
 }
 
 @test "the tuned INI accumulates GPUs and leaves the others alone" {
     stand_in "name=GPU A"
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     cp results/tuned.ini first
     stand_in "name=GPU B" "best_block=1024"
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     equal "$(sed -n 's/^gpu = //p' results/tuned.ini | sort | tr '\n' ' ')" "GPU A GPU B "
     while read -r line; do
         grep -qxF -- "$line" results/tuned.ini
@@ -71,12 +63,10 @@ load helper
 }
 
 @test "tuning again on the same GPU replaces its entry" {
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     rm -rf results/*.db* results/*sqlite* results/record*
     stand_in "best_block=1024" "best_grid=16"
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     equal "$(grep -c '^gpu = ' results/tuned.ini)" 1
     has results/tuned.ini "parameter.block_size = 1024"
 }
@@ -84,8 +74,7 @@ load helper
 # measures_again DRIVER: as the tuned INI calls it
 measures_again() {
     stand_in "${settings[@]}" "log = $scratch/calls"
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     grep -q cuLaunchKernel calls
     has results/tuned.ini "driver = $1"
     rm calls
@@ -119,8 +108,7 @@ measures_again() {
 [scale]
 n = 2^26
 INI
-    autotune --config sweep.ini
-    exits 3
+    expect 3 --config sweep.ini
     # in, out and the expected result (in double) of 2^26 elements, twice the L2, 16 MiB, guards
     has err "scale.ini: problem 'n=67108864 factor=1.5' needs 1.216 GB of device memory" \
         "(buffer 'in' alone 268.4 MB), but 300 MB is all that the GPU has" \
@@ -138,8 +126,7 @@ launch_timeout_s = 60
 n = 2^22, 2^12
 block_size = 64, 256
 INI
-    autotune --config sweep.ini --format csv
-    exits 3
+    expect 3 --config sweep.ini --format csv
     has err "scale.ini: problem 'n=4194304 factor=1.5' needs 209.7 MB of device memory" \
         "(buffer 'in' alone 16.79 MB), but 150 MB are free;" \
         "1 of 2 problems do not fit in the device's memory; the others are done"
@@ -148,8 +135,7 @@ INI
     has results/tuned.ini "parameter.block_size"
     # refused, it is not in the record as anything: with room it is tuned
     stand_in "memory_bytes=300000000"
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count outcome measured)" 4
 }
 
@@ -169,25 +155,21 @@ INI
 @test "in the middle of a sweep, a variant without memory is a launch_error" {
     stand_in "memory_bytes=1000000000"
     hungry 1 2000
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count outcome launch_error)" 2
     equal "$(count outcome measured)" 2
     has out CUDA_ERROR_OUT_OF_MEMORY
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     has err "nothing to do"
 }
 
 @test "a variant without memory is tried again in the next run if the GPU has as much" {
     stand_in "memory_bytes=1000000000" "memory_taken=500000000"
     hungry 1 600
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count outcome launch_error)" 2
     stand_in "memory_bytes=1000000000"
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count outcome measured)" 4
 }
 
@@ -200,15 +182,13 @@ shown() {
 
 @test "of several GPUs, each worker has the driver show its own alone" {
     stand_in "devices=2" "log = $scratch/calls"
-    autotune --config "$sweeps/scale.ini" --device all
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --device all
     equal "$(shown)" "2:1 1:2"
 }
 
 @test "a GPU worker and its successor see their own GPU alone" {
     stand_in "devices=3" "log = $scratch/calls" "fault = cuLaunchKernel:20:kill"
-    autotune --config "$sweeps/scale.ini" --device 1
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --device 1
     equal "$(shown)" "1:2"
     has results/*/scale/*.csv GPU-01020304
 }
@@ -216,22 +196,17 @@ shown() {
 @test "CUDA_VISIBLE_DEVICES says which GPUs there are, and in which order" {
     stand_in "devices=3" "log = $scratch/calls"
     export CUDA_VISIBLE_DEVICES=2,GPU-00010203
-    autotune devices
-    exits 0
+    expect 0 devices
     equal "$(grep -o 'GPU-0[0-9]' out | tr '\n' ' ')" "GPU-02 GPU-00 "
     rm calls
-    autotune --config "$sweeps/scale.ini" --device all
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --device all
     equal "$(shown)" "2:1 1:2"
-    autotune --config "$sweeps/scale.ini" --device 2
-    exits 3
+    expect 3 --config "$sweeps/scale.ini" --device 2
     has err "device 2 not found; there are 2"
     export CUDA_VISIBLE_DEVICES=1
     rm calls
-    autotune --config "$sweeps/scale.ini" --device all --remeasure
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --device all --remeasure
     equal "$(shown)" "1:2"
     export CUDA_VISIBLE_DEVICES=
-    autotune --config "$sweeps/scale.ini"
-    exits 3
+    expect 3 --config "$sweeps/scale.ini"
 }

@@ -66,6 +66,14 @@ exits() {
     return 1
 }
 
+# expect CODE ARGUMENTS...: autotune with these arguments ends with it
+expect() {
+    local expected=$1
+    shift
+    autotune "$@"
+    exits "$expected"
+}
+
 # interrupt ARGUMENT...: runs autotune, with Ctrl-C as soon as the stand-in hangs
 interrupt() {
     "$AUTOTUNE" "$@" >out 2>err </dev/null &

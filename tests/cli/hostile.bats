@@ -18,8 +18,7 @@ project() {
     echo >other/own.h
     project "source = ../outside.cu" "include = other"
     sed -i '1i #include "own.h"' outside.cu
-    autotune --config p/sweep.ini --format csv
-    exits 0
+    expect 0 --config p/sweep.ini --format csv
     equal "$(count outcome measured)" 1
 }
 
@@ -36,8 +35,7 @@ project() {
         printf '[sweep]\n%s\n[own]\nn = 2^10\n' "$line" >p/sweep.ini
         for command in "" check; do
             # shellcheck disable=SC2086 # no command is no word
-            autotune $command --config p/sweep.ini
-            exits 2
+            expect 2 $command --config p/sweep.ini
             has err sweep.ini "outside the current folder" "--${line%% *}"
         done
         [ ! -e /tmp/autotune-hostile.ini ]
@@ -47,8 +45,7 @@ project() {
         equal "$(cat ../far/file)" mine
     done
     printf '[sweep]\ntuned = ../x/t.ini\nresults = ../r\n[own]\nn = 2^10\n' >p/sweep.ini
-    autotune --config p/sweep.ini --tuned own.ini --results ../far/r
-    exits 0
+    expect 0 --config p/sweep.ini --tuned own.ini --results ../far/r
     [ -e own.ini ]
     [ -e ../far/r/record.sqlite ]
     [ ! -e ../x ]
@@ -60,8 +57,7 @@ project() {
     mkdir inside
     ln -s inside link
     printf '[sweep]\ntuned = link/t.ini\nresults = link/r\n[own]\nn = 2^10\n' >p/sweep.ini
-    autotune --config p/sweep.ini
-    exits 0
+    expect 0 --config p/sweep.ini
     [ -e inside/t.ini ]
     [ -e inside/r/record.sqlite ]
 }
@@ -71,11 +67,9 @@ project() {
         "-Xcudafe --list=x" -Xcudafe=--xref=x "-Xnvvm -x" --ptxas-options=--compiler-stats-file=x \
         "-Xptxas --compiler-stats-file=x" "-Xptxas --compiler-stats-file -Xptxas x" -Xptxas=-optf=x -Xptxas=-o=x; do
         project "options = -lineinfo $option"
-        autotune check --config p/sweep.ini
-        exits 2
+        expect 2 check --config p/sweep.ini
         has err own.ini:2 "makes the compiler write files"
-        autotune emit --kernel own --templates p --source
-        exits 2
+        expect 2 emit --kernel own --templates p --source
         has err "write files"
     done
     [ ! -e x ]
@@ -86,13 +80,11 @@ project() {
     echo '#define FOUND 1' >other/found.h
     project "include = ../other"
     sed -i '1i #include <found.h>\n#if !FOUND\n#error not found\n#endif' p/own.cu
-    autotune --config p/sweep.ini --format csv
-    exits 0
+    expect 0 --config p/sweep.ini --format csv
     equal "$(count outcome measured)" 1
     for option in "-I$PWD/other" "-I $PWD/other" "--include-path=$PWD/other" --pre-include=found.h "-include found.h"; do
         project "options = $option"
-        autotune check --config p/sweep.ini
-        exits 2
+        expect 2 check --config p/sweep.ini
         has err own.ini:2 "adds headers"
     done
 }
@@ -100,8 +92,7 @@ project() {
 @test "compiler options that tune the compiler are passed on" {
     project "options = -DFOUND=1 -Xptxas -dlcm=ca --ptxas-options=-O2 --ptxas-options=-warn-spills"
     sed -i '1i #if !FOUND\n#error not found\n#endif' p/own.cu
-    autotune --config p/sweep.ini --format csv
-    exits 0
+    expect 0 --config p/sweep.ini --format csv
     equal "$(count outcome measured)" 1
 }
 
@@ -127,8 +118,7 @@ project() {
 
 @test "two runs on one GPU: the second refuses, or waits until the first is gone" {
     hold
-    autotune --config "$sweeps/scale.ini" --no-wait
-    exits 3
+    expect 3 --config "$sweeps/scale.ini" --no-wait
     has err "process $holder"
     [ ! -e results/tuned.ini ]
     "$AUTOTUNE" --config "$sweeps/scale.ini" >out 2>err </dev/null &
@@ -172,8 +162,7 @@ project() {
     cp -r "$sweeps/templates" "$sweeps/scale.ini" .
     "$AUTOTUNE" --config scale.ini --device 0 --no-wait >out0 2>err0 </dev/null &
     first=$!
-    autotune --config scale.ini --device 1 --no-wait --format csv
-    exits 0
+    expect 0 --config scale.ini --device 1 --no-wait --format csv
     wait $first
     equal "$(count outcome measured)" 9
     has results/tuned.ini "parameter.block_size = 256"
@@ -182,13 +171,11 @@ project() {
 @test "a source that is not UTF-8 compiles; a path that is not is refused at once" {
     project
     printf '/* caf\351 */\n' >>p/own.cu
-    autotune --config p/sweep.ini --format csv
-    exits 0
+    expect 0 --config p/sweep.ini --format csv
     equal "$(count outcome measured)" 1
     rm -rf results
     mv p "$(printf 'caf\351')"
-    autotune --config "$(printf 'caf\351/sweep.ini')"
-    exits 2
+    expect 2 --config "$(printf 'caf\351/sweep.ini')"
     has err UTF-8
 }
 
@@ -203,8 +190,7 @@ project() {
     for arguments in "--config $sweeps/scale.ini" "--config $sweeps/scale.ini --arch sm_90" \
         "run --template $sweeps/templates/scale.ini"; do
         # shellcheck disable=SC2086 # words
-        autotune $arguments
-        exits 2
+        expect 2 $arguments
         has err "is not UTF-8; rename it, or set AUTOTUNE_CACHE"
     done
 }
@@ -259,8 +245,7 @@ waits_not() {
 
 @test "so is a pipe for the record, or for a file that SQLite keeps beside it" {
     project
-    autotune --config p/sweep.ini
-    exits 0
+    expect 0 --config p/sweep.ini
     for file in record.sqlite-journal record.sqlite; do
         rm -f results/$file
         mkfifo results/$file
@@ -277,8 +262,7 @@ waits_not() {
 @test "a pipe or a file of 40 GB in the cache is compiled again" {
     rm -rf cache
     project
-    autotune --config p/sweep.ini
-    exits 0
+    expect 0 --config p/sweep.ini
     for plant in "mkfifo" "truncate -s 40G"; do
         for entry in cache/cubin/??/*; do
             rm "$entry"
@@ -297,8 +281,7 @@ waits_not() {
     (ulimit -f 8 && exec "$AUTOTUNE" --config p/sweep.ini) >out 2>err </dev/null || code=$?
     exits 4
     grep -q "autotune: " err
-    autotune --config p/sweep.ini
-    exits 0
+    expect 0 --config p/sweep.ini
 }
 
 @test "a limit on the size of files does not limit what emit and check compile for a pipe" {
@@ -314,8 +297,7 @@ waits_not() {
     local long
     long=$scratch/$(printf 'x%.0s' {1..250})/$(printf 'y%.0s' {1..250})
     sweep <<<'[scale]'
-    autotune --config sweep.ini --results "$long"
-    exits 4
+    expect 4 --config sweep.ini --results "$long"
     has err ": the path has " " bytes, but SQLite opens at most 504; choose another folder with --results"
     lacks err "look at its disk"
 }

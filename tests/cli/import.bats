@@ -8,8 +8,7 @@ path=$PATH
 
 # imports FILE [ARGUMENTS]: without an error
 imports() {
-    autotune import "$@"
-    exits 0
+    expect 0 import "$@"
     [ ! -s err ]
 }
 
@@ -35,8 +34,7 @@ condition() {
         count=$(python3 "$t1/count.py" "$t1/$name.json")
         [ "$count" -gt 50 ]
         has out "$name: " " $count variants of "
-        autotune check --config "${name}_sweep.ini" --list
-        exits 2 # for the gaps
+        expect 2 check --config "${name}_sweep.ini" --list # for the gaps
         equal "$(wc -l <out)" $((count + 1))
     done
 }
@@ -62,13 +60,11 @@ condition() {
         "[expect.temp_dst] reference" "[expect.temp_dst] compare" "[launch.hotspot] entry: the kernel 'hotspot.cu'" \
         "next: autotune check --config hotspot_sweep.ini"
     equal "$(grep -c '^; TODO: ' hotspot.ini)" 5
-    autotune check --config hotspot_sweep.ini
-    exits 2
+    expect 2 check --config hotspot_sweep.ini
     has out "variants of"
     line=$(grep -n '^; TODO: fill' hotspot.ini | cut -d: -f1)
     has err "hotspot.ini:$line: " "fill in the place marked TODO: fill: what it holds" "one of 5 in this file"
-    autotune --config hotspot_sweep.ini --arch sm_90
-    exits 2
+    expect 2 --config hotspot_sweep.ini --arch sm_90
     has err "hotspot.ini:$line: "
 }
 
@@ -94,8 +90,7 @@ extern "C" __global__ void add_reference(double *c, const float *a, const float 
         c[i] = (double)a[i] + b[i];
 }
 CU
-    autotune --config vector_add_sweep.ini --arch sm_90
-    exits 0
+    expect 0 --config vector_add_sweep.ini --arch sm_90
     has out "74 variants of 180 points" "74 compiled"
 }
 
@@ -115,8 +110,7 @@ CU
 
 @test "nothing is overwritten" {
     echo mine >gemm_sweep.ini
-    autotune import "$t1/gemm.json"
-    exits 2
+    expect 2 import "$t1/gemm.json"
     has err "'gemm_sweep.ini' exists"
     equal "$(cat gemm_sweep.ini)" mine
     [ ! -e gemm.ini ]
@@ -126,8 +120,7 @@ CU
 @test "a constraint that cannot be translated is refused with the file and its text, and nothing is written" {
     while IFS='|' read -r text reason; do
         condition "$text"
-        autotune import kk.json
-        exits 2
+        expect 2 import kk.json
         has err "kk.json: condition '$text'" "$reason"
         [ ! -e kk.ini ]
     done <<'TEXT'
@@ -146,8 +139,7 @@ TEXT
 
 @test "a constraint that divides by zero is kept, and its place named" {
     condition "4 // (a - 2) > 0"
-    autotune import kk.json
-    exits 2
+    expect 2 import kk.json
     line=$(grep -n '^constraint = 4 // (a_value - 2) > 0' kk.ini | cut -d: -f1)
     has err "kk.ini:$line: " "division by zero"
     has out "wrote kk.ini, kk.cu and kk_sweep.ini"
@@ -155,33 +147,26 @@ TEXT
 
 @test "values that cannot be evaluated are refused, with the parameter" {
     t1_file <<<"space['TuningParameters'][0]['Values'] = '[x for y in range(3)]'"
-    autotune import kk.json
-    exits 2
+    expect 2 import kk.json
     has err "kk.json: a '[x for y in range(3)]': 'x' is not known here"
     t1_file <<<"space['TuningParameters'][0]['Values'] = 'range(10**12)'"
-    autotune import kk.json
-    exits 2
+    expect 2 import kk.json
     has err "has too many values"
 }
 
 @test "a file that is neither T1 nor JSON is refused" {
     echo '{"a": 1}' >a.json
-    autotune import a.json
-    exits 2
+    expect 2 import a.json
     has err "a.json: no usable 'ConfigurationSpace'"
     echo '{"a": 1' >a.json
-    autotune import a.json
-    exits 2
+    expect 2 import a.json
     has err "a.json:"
-    autotune import nothing.json
-    exits 2
+    expect 2 import nothing.json
     has err "nothing.json"
     mkfifo pipe.json
-    autotune import pipe.json
-    exits 2
+    expect 2 import pipe.json
     has err "pipe.json"
-    autotune import
-    exits 2
+    expect 2 import
 }
 
 @test "names of all kinds: capitals, one letter, words of the tuner" {
@@ -256,8 +241,7 @@ PY
     lacks here/weigh.ini shared_bytes
     sed -n '/^.launch_parameters/{n;p}' here/weigh.ini | grep -qx 'max = 64\|max_2 = 64'
     sed -i 's/^; TODO: compare.*/compare = exact/' here/weigh.ini
-    autotune check --config here/weigh_sweep.ini --compile --arch sm_90
-    exits 0
+    expect 0 check --config here/weigh_sweep.ini --compile --arch sm_90
 }
 
 @test "what a kernel takes in __constant__ memory and as an argument is both, with the same contents" {
@@ -267,8 +251,7 @@ PY
     equal "$(grep -c '^fill = uniform(0, 1.*, 3)' weigh.ini) $(grep -c '^symbol = weights' weigh.ini)" "2 1"
     has weigh.ini "arguments = out, in, int32 4096, weights"
     sed -i 's/^; TODO: compare.*/compare = exact/' weigh.ini
-    autotune check --config weigh_sweep.ini --compile --arch sm_90
-    exits 0
+    expect 0 check --config weigh_sweep.ini --compile --arch sm_90
 }
 
 @test "a grid that contradicts a problem of three parts is a gap, with the choices" {
@@ -300,8 +283,7 @@ JSON
     for text in "__import__('os').system('touch ran')" "[].__class__" "9 ** 9 ** 9 ** 9" "1 << 10 ** 12" "a ** 10 ** 9" \
         "3.5 in range(10 ** 15)" "(lambda: 1)()"; do
         condition "${text//\'/\"}"
-        autotune import kk.json
-        exits 2
+        expect 2 import kk.json
         has err "kk.json: condition "
         [ ! -e kk.ini ] && [ ! -e ran ]
     done
@@ -338,8 +320,7 @@ JSON
     imports results.t4.json --kernel scale --tool "Kernel Tuner" --gpu "NVIDIA A100-SXM4-80GB"
     has out "scale: 2 variants on NVIDIA A100-SXM4-80GB, 1 of them with a time, measured by Kernel Tuner" \
         "next: autotune report --results results --kernel scale"
-    autotune report
-    exits 0
+    expect 0 report
     has out "measured by Kernel Tuner, not by autotune" "2 variants: 1 measured, 1 compile_error" "CompilationFailedConfig" \
         "best of Kernel Tuner: block_size=64, 500.0 us"
     lacks out winner
@@ -359,8 +340,7 @@ JSON
     imports results.t4.json
     has out "scale: 2 variants on NVIDIA H200, 1 of them with a time, measured by KTT"
     results_file '"kernel": "scale", "device": "NVIDIA H200"'
-    autotune import results.t4.json
-    exits 2
+    expect 2 import results.t4.json
     has err "'results.t4.json' does not say which tool measured it; add --tool"
 }
 
@@ -390,10 +370,8 @@ JSON
 [scale]
 block_size = 64, 128
 INI
-    autotune --config sweep.ini
-    exits 0
-    autotune report --format t4
-    exits 0
+    expect 0 --config sweep.ini
+    expect 0 report --format t4
     mv out own.t4.json
     rm -r results
     python3 - <<'PY'
@@ -405,8 +383,7 @@ for result in study["results"]:
 json.dump(study, open("faster.t4.json", "w"))
 PY
     imports faster.t4.json --tool "another tuner"
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     has out "2 measured" "winner: "
     lacks results/tuned.ini another
     awk '$1 == "median_ns" && $3 < 100 { exit 1 }' results/tuned.ini
@@ -424,8 +401,7 @@ INI
     autotune --config sweep.ini
     autotune report --format t4
     mv out first.t4.json
-    autotune import first.t4.json --results other
-    exits 0
+    expect 0 import first.t4.json --results other
     autotune report --results other --format csv
     equal "$(paste -d, <(column mode) <(column outcome) | sort)" "broken,compile_error
 good,measured
@@ -449,11 +425,9 @@ wrong,wrong_result"
  "results": [{"configuration": {"b\u001b[31m": 64}, "invalidity": "correct", "correctness": 1, "objectives": ["time"],
               "times": {"runtimes": [0.1]}, "measurements": [{"name": "time", "value": 0.1, "unit": "ms"}]}]}
 JSON
-    autotune import odd.json
-    exits 0
+    expect 0 import odd.json
     lacks out "$(printf '\033')"
-    autotune report
-    exits 0
+    expect 0 report
     has out "A [31m" "T [31m"
     lacks out "$(printf '\033')"
 }
@@ -461,8 +435,7 @@ JSON
 @test "T4: a damaged file changes nothing" {
     results_file '"kernel": "scale", "autotuner": "KTT", "device": "NVIDIA H200"'
     sed -i 's/"value": 0.5/"value": -1/' results.t4.json
-    autotune import results.t4.json
-    exits 2
+    expect 2 import results.t4.json
     has err "results.t4.json: result 1: "
     [ ! -e results ]
 }

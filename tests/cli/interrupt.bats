@@ -53,8 +53,7 @@ times() {
     exits 130
     none_alive
     grep -qiE 'again|resume|go on|continue' err
-    autotune report # does not know yet what an empty kernel takes
-    exits 0
+    expect 0 report # does not know yet what an empty kernel takes
     has out "not complete: run the same command again"
     lacks out "empty kernel"
 }
@@ -66,15 +65,13 @@ times() {
     kill -INT "$run"
     ended
     exits 130
-    autotune report --format csv
-    exits 0
+    expect 0 report --format csv
     before=$(count outcome measured)
     [ "$before" -ge 1 ]
     [ "$before" -lt 20 ]
     slowest=$(times | tail -n 1) # no finalist, which would be measured again
 
-    autotune --config "$sweeps/many.ini" --format csv
-    exits 0
+    expect 0 --config "$sweeps/many.ini" --format csv
     equal "$(count outcome measured)" 20
     times | grep -qxF "$slowest"
     has results/tuned.ini "parameter.block_size = 256" "parameter.num_load = 1"
@@ -107,12 +104,10 @@ times() {
     autotune report --format csv
     equal "$(times | head -n 1 | cut -d' ' -f2-)" \
         "$(sed -n 's/^parameter\.\(block_size\|num_load\) = //p' results/tuned.ini | tr '\n' ' ' | sed 's/ $//')"
-    autotune explain -k scale -g "Stand-in H200" --n 16384
-    exits 0
+    expect 0 explain -k scale -g "Stand-in H200" --n 16384
     has out "tuning was interrupted"
     stand_in
-    autotune --config "$sweeps/many.ini"
-    exits 0
+    expect 0 --config "$sweeps/many.ini"
     lacks results/tuned.ini incomplete
     autotune explain -k scale -g "Stand-in H200" --n 16384
     lacks out "tuning was interrupted"
@@ -120,8 +115,7 @@ times() {
 
 @test "an interrupted run does not replace what a complete one found" {
     stand_in
-    autotune --config "$sweeps/many.ini"
-    exits 0
+    expect 0 --config "$sweeps/many.ini"
     cp results/tuned.ini before
     stand_in_that_hangs
     start --config "$sweeps/many.ini" --jobs 1 --remeasure
@@ -144,16 +138,14 @@ times() {
 }
 
 @test "an undisturbed run and one that was interrupted find the same" {
-    autotune --config "$sweeps/many.ini" --results undisturbed --tuned undisturbed.ini
-    exits 0
+    expect 0 --config "$sweeps/many.ini" --results undisturbed --tuned undisturbed.ini
     stand_in_that_hangs
     start --config "$sweeps/many.ini"
     stuck
     kill -INT "$run"
     ended
     [ "$code" -eq 130 ]
-    autotune --config "$sweeps/many.ini"
-    exits 0
+    expect 0 --config "$sweeps/many.ini"
     equal "$(grep ^parameter results/tuned.ini)" "$(grep ^parameter undisturbed.ini)"
 }
 
@@ -175,8 +167,7 @@ times() {
     ended
     none_alive
     stand_in
-    autotune --config "$sweeps/many.ini" --format csv
-    exits 0
+    expect 0 --config "$sweeps/many.ini" --format csv
     equal "$(count outcome measured)" 20
     has results/tuned.ini "parameter.block_size = 256"
 }
@@ -240,8 +231,7 @@ INI
     exits 130
     none_alive
     stand_in
-    autotune --config "$sweeps/many.ini" --format csv
-    exits 0
+    expect 0 --config "$sweeps/many.ini" --format csv
     equal "$(count outcome measured)" 20
 }
 
@@ -283,8 +273,7 @@ INI
 @test "a cache or a tuned INI that another process has locked does not keep Ctrl-C waiting" {
     rm -rf cache # the shared one is not to be locked
     printf '[scale]\nn = 2^12\nblock_size = 64\n' | sweep
-    autotune --config sweep.ini --results elsewhere
-    exits 0
+    expect 0 --config sweep.ini --results elsewhere
     exec 9>>cache/cubin/size
     flock -x 9
     start --config sweep.ini --results elsewhere 9>&-
@@ -297,8 +286,7 @@ INI
     await "nothing to do" err
     answers INT
     exec 9<&-
-    autotune --config sweep.ini --results elsewhere
-    exits 0
+    expect 0 --config sweep.ini --results elsewhere
 }
 
 @test "nohup: a run goes on when its terminal closes" {
@@ -360,8 +348,7 @@ busy() {
 
 @test "a bundle that is interrupted leaves nothing behind" {
     printf '[scale]\nn = 2^12\nblock_size = 64\n' | sweep
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     rm -rf cache
     start bundle --tuned results/tuned.ini --templates templates --output bundle
     until compgen -G 'bundle.*' >/dev/null || [ ! -d /proc/$run ]; do :; done
@@ -377,8 +364,7 @@ busy() {
 
 @test "a compiler that does not answer does not keep Ctrl-C waiting, and nothing half written is left" {
     printf '[scale]\nn = 2^12\nblock_size = 64\n' | sweep
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     rm -rf cache
     export AUTOTUNE_NVRTC=$BUILD_DIR/tests/libstuck_nvrtc.so STUCK_NVRTC_FILE=$scratch/compiling
     local from="--kernel scale --templates templates" arguments i

@@ -68,8 +68,7 @@ noted() {
         stand_in base_ns=$ns "log = $scratch/calls"
         twice "cluster = blocks, 1, 1"
         echo "blocks = 1, 2, 16" >>sweep.ini
-        autotune --config sweep.ini --format csv
-        exits 0
+        expect 0 --config sweep.ini --format csv
         equal "$(count outcome measured)" 3
         [ "$(noted 'cluster 2 1 1')" -gt 10 ]
         [ "$(noted 'cluster 16 1 1')" -gt 10 ] # which the driver must be asked to allow
@@ -82,8 +81,7 @@ noted() {
     stand_in "log = $scratch/calls"
     twice "programmatic = yes" "cluster_scheduling = scheduling" "cluster = 2" "shared_carveout = percent"
     printf '%s\n' "scheduling = default, spread, load_balancing" "percent = -1, 50" >>sweep.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count outcome measured)" 6
     for text in "programmatic 1" "scheduling 1" "scheduling 2" "carveout 50"; do
         [ "$(noted "$text")" -gt 0 ]
@@ -91,16 +89,14 @@ noted() {
     equal "$(noted "scheduling 0")" 0
     # a plain word needs no quotes
     twice "cluster_scheduling = spread"
-    autotune check --config sweep.ini
-    exits 0
+    expect 0 check --config sweep.ini
 }
 
 @test "the first launch of a run is never programmatic: it would overlap with the run before" {
     stand_in "log = $scratch/calls"
     twice
     sed -i '/^entry/a programmatic = yes' own.ini
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     [ "$(noted "programmatic 1")" -gt 0 ]
     equal "$(noted cuLaunchKernelEx)" "$(noted "programmatic 1")"
     [ "$(noted cuLaunchKernel)" -gt "$(noted cuLaunchKernelEx)" ]
@@ -109,8 +105,7 @@ noted() {
 @test "an architecture below 9.0 has no clusters, and that is said; other variants go on" {
     twice "cluster = blocks"
     echo "blocks = 1, 2" >>sweep.ini
-    autotune --config sweep.ini --arch sm_86 --format csv
-    exits 0
+    expect 0 --config sweep.ini --arch sm_86 --format csv
     paste -d' ' <(column blocks) <(column outcome) | sort >outcomes
     equal "$(tr '\n' , <outcomes)" "1 compiled,2 invalid,"
     column reason >reasons
@@ -126,8 +121,7 @@ noted() {
 @test "a grid that is not of whole clusters, and values that cannot be, are refused with the expression" {
     while IFS='|' read -r line message; do
         twice "$line"
-        autotune --config sweep.ini --format csv
-        exits 1
+        expect 1 --config sweep.ini --format csv
         equal "$(column outcome)" invalid
         column reason >reasons
         has reasons "$message"
@@ -139,8 +133,7 @@ shared_carveout = 101|shared_carveout must be 0 to 100
 cluster_scheduling = "even"|cluster_scheduling must be default, spread or load_balancing
 END
     twice "cluster = 1, 1, 1, 1"
-    autotune check --config sweep.ini
-    exits 2
+    expect 2 check --config sweep.ini
     has err "'cluster' takes 1 to 3 expressions"
 }
 
@@ -152,8 +145,7 @@ END
         sed -i 's/^block_size = .*/block_size = 1024/' own.ini
         sed -i "/^\[launch.second/,/^\[expect/s/^grid = .*/grid = 12 * blocks/" own.ini
         echo "blocks = 4, 5" >>sweep.ini
-        autotune --config sweep.ini --format csv
-        exits 0
+        expect 0 --config sweep.ini --format csv
         paste -d' ' <(column blocks) <(column outcome) | sort >outcomes
         equal "$(tr '\n' , <outcomes)" "4 measured,5 not_resident,"
         column reason >reasons

@@ -13,16 +13,14 @@ emit() {
     local template
     template=$(sed -n 's/^#: template = //p' "$SOURCE_DIR/tests/mutants/$2.sed")
     # shellcheck disable=SC2046
-    autotune emit --templates "$1" --kernel "$template" $(settings "$2") --cubin --output "$3"
-    exits 0
+    expect 0 emit --templates "$1" --kernel "$template" $(settings "$2") --cubin --output "$3"
 }
 
 @test "43 mutants change their sources and compile, and so do the configurations they are tried with" {
     export LD_LIBRARY_PATH=$scratch/nothing
     "$SOURCE_DIR/tests/mutants/prepare.sh" mutants
     equal "$(find "$SOURCE_DIR/tests/mutants" -name '*.sed' | wc -l)" 43
-    autotune --config mutants/sweep.ini --arch sm_90 --results static --tuned t.ini --format json
-    exits 0
+    expect 0 --config mutants/sweep.ini --arch sm_90 --results static --tuned t.ini --format json
     equal "$(grep -c '"outcome": "compiled"' out)" 86
     equal "$(grep -c '"outcome":' out)" 86
     equal "$(sed -n 's/.*"template": "\(.*\)".*/\1/p' out | sort -u | wc -l)" 15
@@ -55,13 +53,11 @@ emit() {
     equal "$("$AUTOTUNE" check --config planted/hangs.ini | grep -o '100 variants')" "100 variants"
     equal "$("$AUTOTUNE" check --config planted/faults.ini | grep -o '220 variants')" "220 variants"
     sed -i '/^compile_timeout_s/d; s/, unroll//' planted/every.ini
-    autotune --config planted/every.ini --arch sm_90 --format csv
-    exits 0
+    expect 0 --config planted/every.ini --arch sm_90 --format csv
     equal "$(count outcome compiled)" 16
     equal "$(column outcome | wc -l)" 16
     printf '[sweep]\ncompile_timeout_s = 1\n[planted]\nfault = unroll\n' >planted/unroll.ini
-    autotune --config planted/unroll.ini --arch sm_90 --format csv
-    exits 1
+    expect 1 --config planted/unroll.ini --arch sm_90 --format csv
     has out compile_error "did not end within 1 s"
     none_alive
 }

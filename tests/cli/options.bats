@@ -3,14 +3,12 @@
 load helper
 
 @test "--version names the program and its version" {
-    autotune --version
-    exits 0
+    expect 0 --version
     grep -qE '^autotune [0-9]+\.[0-9]+\.[0-9]+$' out
 }
 
 @test "--help names every command and exit code" {
-    autotune --help
-    exits 0
+    expect 0 --help
     has out tune check devices report "0 done" "1 nothing valid" "2 usage" "3 device" "4 a worker" "130 interrupted"
 }
 
@@ -18,8 +16,7 @@ load helper
     autotune --help
     mv out expected
     for arguments in "" help -h; do
-        autotune $arguments
-        exits 0
+        expect 0 $arguments
         diff expected out
     done
 }
@@ -27,12 +24,10 @@ load helper
 @test "help COMMAND prints what COMMAND --help does, in 80 columns" {
     [ "$(command_names | wc -l)" -ge 11 ]
     for command in $(command_names); do
-        autotune "$command" --help
-        exits 0
+        expect 0 "$command" --help
         mv out expected
         has expected "Example: autotune" "-h, --help"
-        autotune help "$command"
-        exits 0
+        expect 0 help "$command"
         diff expected out
         if grep -E '.{81}' out; then return 1; fi
     done
@@ -48,71 +43,58 @@ load helper
 }
 
 @test "help of an unknown command suggests the nearest" {
-    autotune help bundel
-    exits 2
+    expect 2 help bundel
     has err "unknown command 'bundel'" "did you mean 'bundle'?"
-    autotune help tune check
-    exits 2
+    expect 2 help tune check
     has err "'check'" "autotune help --help"
     [ ! -s out ]
 }
 
 @test "--help of the default command names its options" {
-    autotune tune --help
-    exits 0
+    expect 0 tune --help
     has out --config --arch --device --jobs --tuned --results --kernel --format --quiet --help
 }
 
 @test "each command has help of its own" {
     for command in check devices report; do
-        autotune $command --help
-        exits 0
+        expect 0 $command --help
         has out "$command" --
     done
 }
 
 @test "no config is an error that says what to do" {
-    autotune tune
-    exits 2
+    expect 2 tune
     has err --config
     [ ! -s out ]
 }
 
 @test "a config that is not there" {
-    autotune --config nowhere.ini
-    exits 2
+    expect 2 --config nowhere.ini
     has err nowhere.ini
 }
 
 @test "an unknown option" {
-    autotune --confg sweep.ini
-    exits 2
+    expect 2 --confg sweep.ini
     has err "--confg"
 }
 
 @test "an unknown command" {
-    autotune chekc --config "$sweeps/scale.ini"
-    exits 2
+    expect 2 chekc --config "$sweeps/scale.ini"
     has err "'chekc'" "did you mean 'check'?" --help
 }
 
 @test "an unknown kernel, with the nearest" {
-    autotune check --config "$sweeps/shapes.ini" --kernel tilee
-    exits 2
+    expect 2 check --config "$sweeps/shapes.ini" --kernel tilee
     has err "'tilee'" tile
 }
 
 @test "numbers are checked" {
-    autotune --config "$sweeps/scale.ini" --jobs 0
-    exits 2
+    expect 2 --config "$sweeps/scale.ini" --jobs 0
     has err jobs
-    autotune --config "$sweeps/scale.ini" --jobs many
-    exits 2
+    expect 2 --config "$sweeps/scale.ini" --jobs many
     has err "many: expected a whole number"
-    autotune --config "$sweeps/scale.ini" --device -1
-    exits 2
-    autotune --config "$sweeps/scale.ini" --format xml
-    exits 2
+    expect 2 --config "$sweeps/scale.ini" --device -1
+    expect 2 --config "$sweeps/scale.ini" --format xml
     has err "xml" csv json
 }
 
@@ -121,8 +103,7 @@ load helper
     for arguments in "tune --config $sweeps/scale.ini --results" "tune --config $sweeps/scale.ini --tuned" \
         "bundle --output" "cover --config $sweeps/scale.ini --output" "report --results" "emit --kernel" "explain --tuned"; do
         # shellcheck disable=SC2086 # one word each
-        autotune $arguments ""
-        exits 2
+        expect 2 $arguments ""
         has err "--${arguments##*--} is empty"
     done
     fails compgen -G 'results*'
@@ -140,8 +121,7 @@ load helper
 }
 
 @test "errors leave standard output empty and nothing behind" {
-    autotune --config "$sweeps/scale.ini" --format xml
-    exits 2
+    expect 2 --config "$sweeps/scale.ini" --format xml
     [ ! -s out ]
     [ ! -e results ]
 }

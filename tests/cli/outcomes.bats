@@ -9,8 +9,7 @@ outcome_of() {
 }
 
 @test "each way to fail has its outcome and its reason; the good ones are measured, and one of them wins" {
-    autotune --config "$sweeps/outcomes.ini" --format csv
-    exits 0
+    expect 0 --config "$sweeps/outcomes.ini" --format csv
     equal "$(column outcome | wc -l)" 14
     equal "$(count outcome measured)" 2
     equal "$(outcome_of good)" measured
@@ -27,8 +26,7 @@ outcome_of() {
     has results/tuned.ini "parameter.mode = good"
     equal "$(grep -c '^kernel' results/tuned.ini)" 1
 
-    autotune --config "$sweeps/outcomes.ini"
-    exits 0
+    expect 0 --config "$sweeps/outcomes.ini"
     has out CUDA_ERROR_ILLEGAL_ADDRESS CUDA_ERROR_LAUNCH_FAILED "block of launch 'too_large' has 256 threads" \
         "#error directive" "'in'" "'out'"
     for outcome in measured compile_error wrong_result timeout fault launch_error not_resident constraint; do
@@ -46,13 +44,11 @@ invalid_at_64() {
     *) sed "s|^$1 = .*|$line|" "$sweeps/templates/scale.ini" ;;
     esac | sed '/^\[launch.wrong\]/,/^\[expect/{/^\[expect/!d}' | template odd
     printf '[odd]\nn = 2^12\nblock_size = 64, 256\n' >sweep.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(paste -d: <(column block_size) <(column outcome) | sort | tr '\n' ' ')" "256:measured 64:invalid "
     shift 2
     has out "block_size = 64" "$@"
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     has err "nothing to do"
     equal "$(count outcome invalid)" 1
 }
@@ -71,8 +67,7 @@ invalid_at_64() {
 @test "a grid whose number of blocks does not fit in 64 bits is invalid, not left out" {
     sed '0,/^grid = .*/s//grid = 2^21, 2^21, 2^22/' "$sweeps/templates/scale.ini" | template odd
     printf '[odd]\nblock_size = 64\n' >sweep.ini
-    autotune --config sweep.ini --format csv
-    exits 1
+    expect 1 --config sweep.ini --format csv
     equal "$(column outcome)" invalid
     has out "2097152 * 2097152 * 4194304"
 }
@@ -81,8 +76,7 @@ invalid_at_64() {
     printf '[sweep]\n[scale]\nn = 0\nblock_size = 64, 256\n' >sweep.ini
     cp "$sweeps"/templates/scale.* .
     for mode in "" "--arch=sm_90"; do
-        autotune --config sweep.ini --format csv ${mode:+"$mode"}
-        exits 1
+        expect 1 --config sweep.ini --format csv ${mode:+"$mode"}
         equal "$(count outcome invalid)" 2
         has out "launches nothing"
         [ ! -e results/tuned.ini ]
@@ -99,15 +93,13 @@ invalid_at_64() {
         printf '[odd]\nblock_size = 64\n' >sweep.ini
         for mode in "" "--arch=sm_90"; do
             rm -rf results calls
-            autotune --config sweep.ini --format csv ${mode:+"$mode"}
-            exits 1
+            expect 1 --config sweep.ini --format csv ${mode:+"$mode"}
             equal "$(column outcome)" invalid
             has out "kernel 'scale_good' has " "; 'arguments' gives "
         done
     done
     sed "/^reference/{n;s/^arguments = .*/arguments = in, reference/}" "$sweeps/templates/scale.ini" | template odd
-    autotune --config sweep.ini
-    exits 2
+    expect 2 --config sweep.ini
     has err "odd.ini:" "kernel 'scale_reference' has 4 parameters"
 }
 
@@ -127,8 +119,7 @@ invalid_at_64() {
     for edit in "s/^grid = .*/grid = 1) + (1/" "s/^length = n/length = n) + (1/" "s/compare = .*/compare = relative(1) + (1)/"; do
         sed "$edit" "$sweeps/templates/scale.ini" | template odd
         printf '[odd]\n' >sweep.ini
-        autotune --config sweep.ini
-        exits 2
+        expect 2 --config sweep.ini
         has err "odd.ini:" "unexpected character ')'"
     done
 }
@@ -136,8 +127,7 @@ invalid_at_64() {
 @test "in static mode as well" {
     sed 's/^grid = .*/grid = ceil_div(n, block_size - 64)/' "$sweeps/templates/scale.ini" | template odd
     printf '[odd]\nblock_size = 64, 256\n' >sweep.ini
-    autotune --config sweep.ini --arch sm_90 --format csv
-    exits 0
+    expect 0 --config sweep.ini --arch sm_90 --format csv
     equal "$(column outcome | sort | tr '\n' ' ')" "compiled invalid "
 }
 
@@ -147,8 +137,7 @@ invalid_at_64() {
 n = -1, 2^12
 block_size = 64, 256
 INI
-    autotune --config sweep.ini --format csv
-    exits 1
+    expect 1 --config sweep.ini --format csv
     equal "$(count outcome invalid)" 2
     equal "$(count outcome measured)" 2
     has out "n = -1" "the length is negative"
@@ -161,8 +150,7 @@ INI
 [pack]
 mode = good, backwards, shifted, again, short
 INI
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(outcome_of good) $(outcome_of backwards)" "measured measured"
     equal "$(count outcome wrong_result)" 3
     has out "out has the right elements in the wrong positions" \
@@ -170,20 +158,17 @@ INI
 }
 
 @test "a run that resumes keeps failures as they were" {
-    autotune --config "$sweeps/outcomes.ini" --format csv
-    exits 0
+    expect 0 --config "$sweeps/outcomes.ini" --format csv
     paste -d: <(column mode) <(column block_size) <(column outcome) | sort >first
     stand_in "log = $scratch/calls"
-    autotune --config "$sweeps/outcomes.ini" --format csv
-    exits 0
+    expect 0 --config "$sweeps/outcomes.ini" --format csv
     paste -d: <(column mode) <(column block_size) <(column outcome) | sort >second
     cmp first second
     lacks calls cuLaunchKernel
 }
 
 @test "nothing valid: exit 1, no tuned INI, the reasons" {
-    autotune --config "$sweeps/wrong.ini"
-    exits 1
+    expect 1 --config "$sweeps/wrong.ini"
     has out wrong_result
     [ ! -e results/tuned.ini ]
 }
@@ -194,16 +179,14 @@ INI
 block_size = 64
 constraint = block_size > 64
 INI
-    autotune --config sweep.ini
-    exits 1
+    expect 1 --config sweep.ini
     [ ! -e results/tuned.ini ]
 }
 
 @test "the driver does not load it: load_error" {
     # the first module is the tuner's own
     stand_in "fault=cuModuleLoadData:3:CUDA_ERROR_INVALID_IMAGE"
-    autotune --config "$sweeps/scale.ini" --format csv
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --format csv
     equal "$(count outcome load_error)" 1
     equal "$(count outcome measured)" 8
     has out CUDA_ERROR_INVALID_IMAGE
@@ -215,16 +198,14 @@ INI
 [rounds]
 blocks = 8, 64
 INI
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count outcome measured)" 1
     equal "$(count outcome not_resident)" 1
 }
 
 @test "the device worker is killed in the middle: every variant still has its outcome" {
     stand_in "fault=cuLaunchKernel:150:kill"
-    autotune --config "$sweeps/scale.ini" --format csv
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --format csv
     equal "$(column outcome | wc -l)" 9
     [ "$(count outcome measured)" -ge 8 ]
     none_alive
@@ -234,8 +215,7 @@ INI
     stand_in "fault=cuStreamSynchronize:20:hang"
     cp -r "$sweeps/templates" .
     sed "s/^results = .*/&\nlaunch_timeout_s = 1/" "$sweeps/scale.ini" >sweep.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(column outcome | wc -l)" 9
     [ "$(count outcome measured)" -ge 8 ]
     none_alive
@@ -248,8 +228,7 @@ n = 2^12
 block_size = 64, 128, 256, 512
 mode = fault, trap, good
 INI
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count outcome measured)" 4
     equal "$(count outcome fault)" 8
 }
@@ -260,15 +239,13 @@ INI
     sed -i '1i #define SLOW_REFERENCE' slow.cu
     printf '[sweep]\nlaunch_timeout_s = 0.3\n[slow]\nn = 2^10\nmode = good, overrun, underrun\n' >sweep.ini
     printf 'block_size = 64, 128, 256\n' >>sweep.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(outcome_of good) $(outcome_of overrun) $(outcome_of underrun)" "measured wrong_result wrong_result"
 }
 
 @test "when constraints leave no variant, the report says which rejected how many" {
     printf '[scale]\nn = 2^14\nblock_size = 64, 128, 256\nnum_load = 1, 2\nconstraint = block_size > 100\nconstraint = num_load > 4\n' | sweep
-    autotune --config sweep.ini
-    exits 1
+    expect 1 --config sweep.ini
     has err "no variant of 'scale' was valid"
     has out "constraint: block_size > 100" "constraint: num_load > 4"
     grep -qE '^ +2  constraint: block_size > 100' out

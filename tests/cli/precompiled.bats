@@ -29,8 +29,7 @@ INI
     for kind in plain precompiled; do
         cooperative $kind "32..128 step 32"
         export AUTOTUNE_CACHE=$scratch/cache-$kind
-        autotune --config sweep.ini --arch sm_90 --format csv --jobs 1 --results "results-$kind"
-        exits 0
+        expect 0 --config sweep.ini --arch sm_90 --format csv --jobs 1 --results "results-$kind"
         equal "$(count outcome compiled)" 4
         mv out "$kind.csv"
     done
@@ -46,8 +45,7 @@ INI
     sed -i 's/cooperative_groups::this_grid().sync();/cooperative_groups::this_grid().sink();/' broken/barriers.cuh
     line=$(grep -n 'this_grid().sink' broken/barriers.cuh | cut -d: -f1)
     cooperative broken "32, 64"
-    autotune --config sweep.ini --arch sm_90 --format csv --jobs 1
-    exits 1
+    expect 1 --config sweep.ini --arch sm_90 --format csv --jobs 1
     equal "$(count outcome compile_error)" 2
     equal "$(column reason | grep -cF "barriers.cuh($line): error")" 2
 }

@@ -44,8 +44,7 @@ every() {
 @test "what is wrong after its first run, or on other data, does not win, and everyone else is measured" {
     fast_fakes
     every
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     all_found
     has out "input 'a' was changed" "right at first, but in a timed run out[0] is" "with other random numbers, out[0] is" \
         "the expected result of 'out' was changed, far outside all buffers" "memory far outside all buffers was written"
@@ -54,8 +53,7 @@ every() {
 @test "the same in batches, whose runs each have their own outputs and scratch" {
     base_ns=3000 fast_fakes time.repeat_slow=90000
     every "n = 2^12"
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     [ "$(column runs | sort -u | tail -n 1)" -eq 32 ]
     all_found
 }
@@ -68,8 +66,7 @@ every() {
         fast_fakes time.repeat_slow=900000
         every "n = 2^10"
         rm -rf results
-        autotune --config sweep.ini --format csv
-        exits 0
+        expect 0 --config sweep.ini --format csv
         all_found
     done
 }
@@ -77,8 +74,7 @@ every() {
 @test "a scratch buffer without a fill holds nothing from an earlier run: who looks for it there computes" {
     fast_fakes time.repeat_memo=30000
     sweep "mode = good, memo"
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     is memo measured
     is good measured
 }
@@ -90,8 +86,7 @@ every() {
     fast_fakes time.repeat_others=2000
     sweep "pad = 0, 1, 2" "mode = good, others" "copy = 0, 1, 3" "block_size = 128, 256" \
         'constraint = mode == "good" and copy == 0 or mode == "others" and copy > 0 and block_size == 256 and pad < 2'
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     is others wrong_result
     is good measured
     lacks err "writes outside its result"
@@ -100,16 +95,14 @@ every() {
 @test "run verifies consecutive runs on two data sets, and says what differs" {
     fast_fakes
     for mode in $bad; do
-        autotune run --template "$sweeps/templates/repeat.ini" --set "mode=$mode"
-        exits 1
+        expect 1 run --template "$sweeps/templates/repeat.ini" --set "mode=$mode"
         has out wrong
     done
     autotune run --template "$sweeps/templates/repeat.ini" --set mode=once
     has out "right at first, but in a timed run out[0] is" "not written"
     autotune run --template "$sweeps/templates/repeat.ini" --set mode=module
     has out "with other random numbers, out[0] is" "expected"
-    autotune run --template "$sweeps/templates/repeat.ini" --set mode=good
-    exits 0
+    expect 0 run --template "$sweeps/templates/repeat.ini" --set mode=good
 }
 
 @test "a measurement of every variant verifies on two data sets, and a constant among the expected results does not prevent it" {
@@ -121,8 +114,7 @@ every() {
     sweep "mode = good, module, memo_state"
     for rounds in 0 10; do
         rm -rf results
-        autotune --config sweep.ini --format csv --exhaustive "$rounds"
-        exits 0
+        expect 0 --config sweep.ini --format csv --exhaustive "$rounds"
         is module wrong_result
         is memo_state wrong_result
         is good measured
@@ -135,8 +127,7 @@ every() {
     base_ns=3000 fast_fakes fault=cuMemsetD8Async:*:sleep1
     sweep "n = 2^12" "block_size = 128, 256" "mode = good"
     sed -i '2a launch_timeout_s = 0.5' sweep.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     [ "$(column runs | sort -u)" -eq 32 ]
     is good measured
 }
@@ -146,8 +137,7 @@ every() {
     fast_fakes noise=0.03 time.repeat_module=3000
     sweep "block_size = 64, 128, 256, 512, 1024" "copy = 0..5" "mode = good, module" \
         'constraint = mode == "good" or block_size == 64 and copy == 0'
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     is module wrong_result
     is good measured
     has results/tuned.ini "parameter.block_size = 256"
@@ -161,8 +151,7 @@ every() {
     for ((at = 16; at < 60; at += 2)); do
         fast_fakes steepness=0.001 time.repeat_module=39000 "fault=cuStreamSynchronize:$at:kill"
         rm -rf results
-        autotune --config sweep.ini --format csv
-        exits 0
+        expect 0 --config sweep.ini --format csv
         is module wrong_result
         is good measured
     done
@@ -193,8 +182,7 @@ END
     sed 's/^fill = integers.*/fill = file(a.npy)/' "$sweeps/templates/repeat.ini" >repeat.ini
     fast_fakes
     sweep "n = 2^10" "mode = good"
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     has out "verified on one data set: no fill is random, or an expected result is a file"
     autotune report
     has out "verified on one data set"
@@ -214,8 +202,7 @@ END
             stand_in noise=0.002 base_ns=$base_ns time.larger_{kept,lower,highest,lowest,times_0}=1000
             printf '%s\n' "[sweep]" "templates = templates" "[larger]" "mode = good, ${readers// /, }" >sweep.ini
             rm -rf results
-            autotune --config sweep.ini --format csv
-            exits 0
+            expect 0 --config sweep.ini --format csv
             is good measured
             for mode in $readers; do
                 is "$mode" wrong_result
@@ -223,8 +210,7 @@ END
         done
     done
     for mode in $readers; do
-        autotune run --template templates/larger.ini --set "mode=$mode"
-        exits 1
+        expect 1 run --template templates/larger.ini --set "mode=$mode"
         has out wrong_result
     done
 }
@@ -241,8 +227,7 @@ END
         stand_in noise=0.002 time.larger_good=1000 time.larger_{kept,lower,highest,lowest,times_0}=8000 # too slow for the finals
         printf '%s\n' "[sweep]" "templates = templates" "[larger]" "n = 2^12" "mode = good, ${readers// /, }" >sweep.ini
         rm -rf results
-        autotune --config sweep.ini --format csv
-        exits 0
+        expect 0 --config sweep.ini --format csv
         cat out >&3;     [ "$(column runs | sort -u | tail -n 1)" -eq 32 ]
         is good measured
         for mode in $readers; do
@@ -258,8 +243,7 @@ END
         rm -rf results
         printf '%s\n' "[sweep]" "templates = $sweeps/templates" "[larger]" "mode = good, $mode" \
             "block_size = $(seq -s ', ' 32 32 512)" 'constraint = mode ~= "good" or block_size == 256' >sweep.ini
-        autotune --config sweep.ini --format csv
-        exits 0
+        expect 0 --config sweep.ini --format csv
         [ "$(count outcome wrong_result)" -gt 0 ]
     done
 }
@@ -276,21 +260,17 @@ record.execute("UPDATE variant SET outcome = 'wrong_result', reason = 'a race' W
 record.commit()
 END
     cp results/tuned.ini old.ini
-    autotune --config sweep.ini --remeasure --format csv
-    exits 0
+    expect 0 --config sweep.ini --remeasure --format csv
     has err "1 variant is not measured again: wrong or crashed before"
     equal "$(count outcome wrong_result)" 1
     lacks results/tuned.ini "parameter.block_size = 256"
     cp old.ini results/tuned.ini
     sed -i 's/block_size = .*/block_size = 256/' sweep.ini # nothing else could win
-    autotune --config sweep.ini --remeasure
-    exits 1
+    expect 1 --config sweep.ini --remeasure
     lacks results/tuned.ini "[repeat"
     sed -i 's/^\[repeat\]/[again]\ntemplate = repeat/' sweep.ini # under another name
-    autotune --config sweep.ini
-    exits 1
-    autotune --config sweep.ini --results others
-    exits 0
+    expect 1 --config sweep.ini
+    expect 0 --config sweep.ini --results others
 }
 
 @test "a winner that failed elsewhere with the same code is not shipped again: the study is decided anew" {
@@ -299,16 +279,14 @@ END
     autotune --config sweep.ini
     has results/tuned.ini "parameter.block_size = 256"
     sed -e 's/^\[repeat\]/[again]\ntemplate = repeat/' -e 's/^block_size = .*/block_size = 256/' sweep.ini >again.ini
-    autotune --config again.ini # as the rounds of a cover do
-    exits 0
+    expect 0 --config again.ini # as the rounds of a cover do
     python3 - <<'END'
 import sqlite3
 record = sqlite3.connect("results/record.sqlite")
 record.execute("UPDATE variant SET outcome = 'fault', reason = 'a crash' WHERE study = (SELECT max(id) FROM study)")
 record.commit()
 END
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     lacks err "nothing to do"
     equal "$(count outcome fault)" 1
     has results/tuned.ini "[repeat"
@@ -354,8 +332,7 @@ END
     equal "$(count outcome measured)" 2
     autotune report
     has out "verified on one data set"
-    autotune run --template templates/larger.ini
-    exits 0
+    expect 0 run --template templates/larger.ini
     has err "results are verified on one data set, because with other random numbers: " "wrote nothing"
 }
 

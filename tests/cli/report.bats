@@ -4,12 +4,10 @@ shared_cubins=yes
 load helper
 
 @test "prints the stored results as the run did" {
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     mv out tuned_output
     export LD_LIBRARY_PATH=$scratch/nothing AUTOTUNE_NVRTC=$scratch/nothing/libnvrtc.so
-    autotune report
-    exits 0
+    expect 0 report
     has out scale "Stand-in H200" measured
     # the rows of the table are the same
     grep -E '^ *[0-9]+ .*\b256\b' tuned_output >rows || grep -E '\b256\b' tuned_output >rows
@@ -19,10 +17,8 @@ load helper
 }
 
 @test "csv has every variant and a header" {
-    autotune --config "$sweeps/scale.ini"
-    exits 0
-    autotune report --format csv
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
+    expect 0 report --format csv
     equal "$(wc -l <out)" 10
     equal "$(count outcome measured)" 9
     equal "$(column block_size | sort -n | uniq -c | tr -s ' ' | tr '\n' ';')" " 3 64; 3 256; 3 1024;"
@@ -30,10 +26,8 @@ load helper
 
 @test "json is well-formed and has the raw samples" {
     command -v python3 >/dev/null || skip "no python3 to read it"
-    autotune --config "$sweeps/scale.ini"
-    exits 0
-    autotune report --format json
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
+    expect 0 report --format json
     python3 - <<'PYTHON'
 import json
 text = open("out").read()
@@ -44,46 +38,34 @@ PYTHON
 }
 
 @test "--results names the folder" {
-    autotune --config "$sweeps/scale.ini" --results there
-    exits 0
-    autotune report --results there
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --results there
+    expect 0 report --results there
     has out scale
 }
 
 @test "--kernel narrows it down" {
-    autotune --config "$sweeps/shapes.ini" --kernel tile --kernel sum
-    exits 0
-    autotune report --kernel sum
-    exits 0
+    expect 0 --config "$sweeps/shapes.ini" --kernel tile --kernel sum
+    expect 0 report --kernel sum
     has out sum
     lacks out tile
 }
 
 @test "several GPUs and static runs stand side by side" {
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     stand_in "name=Stand-in B"
-    autotune --config "$sweeps/scale.ini"
-    exits 0
-    autotune --config "$sweeps/scale.ini" --arch sm_80
-    exits 0
-    autotune report
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
+    expect 0 --config "$sweeps/scale.ini" --arch sm_80
+    expect 0 report
     has out "Stand-in H200" "Stand-in B" sm_80
 }
 
 @test "cards of one name with different numbers of SMs are different GPUs" {
-    autotune --config "$sweeps/scale.ini" --results before
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --results before
     stand_in "sm_count = 66"
-    autotune --config "$sweeps/scale.ini" --results before
-    exits 0
-    autotune report --results before
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --results before
+    expect 0 report --results before
     has out "sm_90, 132 SMs" "sm_90, 66 SMs"
-    autotune compare before before
-    exits 0
+    expect 0 compare before before
     has out "2 within noise"
 }
 
@@ -95,25 +77,21 @@ PYTHON
 
 @test "a record that an interruption left without a study: the same, not a report of nothing" {
     command -v python3 >/dev/null || skip "no python3 to empty it"
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     python3 -c 'import sqlite3; sqlite3.connect("results/record.sqlite").executescript("DELETE FROM variant; DELETE FROM study")'
     for arguments in "report" "report --format csv" "report --kernel scale"; do
         # shellcheck disable=SC2086 # one word each
-        autotune $arguments
-        exits 4
+        expect 4 $arguments
         has err "the record is empty; run \`autotune --config FILE\` first"
     done
 }
 
 @test "a damaged record is refused and left alone" {
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     record=$(find results -maxdepth 1 -type f ! -name '*.ini' ! -name '*.csv' ! -name '*-wal' ! -name '*-shm')
     rm -f "$record"-wal "$record"-shm
     printf 'this is no database, and long enough to be told from an empty one' >"$record"
     cp "$record" before
-    autotune report
-    exits 4
+    expect 4 report
     cmp before "$record"
 }

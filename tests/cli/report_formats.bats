@@ -4,10 +4,8 @@ shared_cubins=yes
 load helper
 
 @test "html: one page that needs nothing else" {
-    autotune --config "$sweeps/scale.ini"
-    exits 0
-    autotune report --format html --output page.html
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
+    expect 0 report --format html --output page.html
     [ ! -s out ]
     has page.html "<title>scale on Stand-in H200</title>" "is fastest with" "All variants" "</html>"
     lacks page.html "http://" "https://" "src="
@@ -16,8 +14,7 @@ load helper
 }
 
 @test "html: the charts need no other program" {
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     # shellcheck disable=SC2123 # what it is for
     PATH=$scratch/nothing
     autotune report --format html --output page.html
@@ -29,14 +26,10 @@ load helper
 
 @test "html: every chart is well-formed XML with its title as a label" {
     command -v python3 >/dev/null || skip "no python3 to read it"
-    autotune --config "$sweeps/scale.ini"
-    exits 0
-    autotune --config "$sweeps/outcomes.ini"
-    exits 0
-    autotune --config "$sweeps/shapes.ini" --arch sm_90
-    exits 0
-    autotune report --format html --output page.html
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
+    expect 0 --config "$sweeps/outcomes.ini"
+    expect 0 --config "$sweeps/shapes.ini" --arch sm_90
+    expect 0 report --format html --output page.html
     python3 - <<'PYTHON'
 import re
 import xml.etree.ElementTree as tree
@@ -59,22 +52,17 @@ PYTHON
 }
 
 @test "a folder gets a page for each kernel and a t4 file for each study" {
-    autotune --config "$sweeps/shapes.ini" --kernel tile --kernel types
-    exits 0
-    autotune report --format html --output pages/
-    exits 0
+    expect 0 --config "$sweeps/shapes.ini" --kernel tile --kernel types
+    expect 0 report --format html --output pages/
     equal "$(find pages -name '*.html' | sort | tr '\n' ' ')" "pages/stand-in-h200/tile.html pages/stand-in-h200/types.html "
-    autotune report --kernel types --format t4 --output runs/
-    exits 0
+    expect 0 report --kernel types --format t4 --output runs/
     equal "$(find runs -name '*.t4.json' | wc -l)" 6
 }
 
 @test "t4: every variant with its validity" {
     command -v python3 >/dev/null || skip "no python3 to read it"
-    autotune --config "$sweeps/outcomes.ini"
-    exits 0
-    autotune report --format t4
-    exits 0
+    expect 0 --config "$sweeps/outcomes.ini"
+    expect 0 report --format t4
     python3 - <<'PYTHON'
 import collections, json
 document = json.load(open("out"))
@@ -93,8 +81,7 @@ PYTHON
         autotune --config "$sweeps/$sweep.ini"
         [ "$code" -le 1 ]
     done
-    autotune report --format t4
-    exits 0
+    expect 0 report --format t4
     python3 - "$SOURCE_DIR/tests/t4/results-schema.json" <<'PYTHON'
 import copy, json, sys
 import jsonschema
@@ -124,23 +111,18 @@ PYTHON
 }
 
 @test "t4 has no word for variants that were not run" {
-    autotune --config "$sweeps/scale.ini" --arch sm_90
-    exits 0
-    autotune report --format t4 --output run.json
-    exits 2
+    expect 0 --config "$sweeps/scale.ini" --arch sm_90
+    expect 2 report --format t4 --output run.json
     [ ! -e run.json ]
 }
 
 @test "an unknown format, with those that there are" {
-    autotune report --format xml
-    exits 2
+    expect 2 report --format xml
     has err "'xml'" table csv json html t4
 }
 
 @test "what cannot be written is an error" {
-    autotune --config "$sweeps/scale.ini"
-    exits 0
-    autotune report --format html --output /dev/null/page.html
-    exits 4
+    expect 0 --config "$sweeps/scale.ini"
+    expect 4 report --format html --output /dev/null/page.html
     has err /dev/null
 }

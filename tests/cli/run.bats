@@ -5,8 +5,7 @@ load helper
 
 @test "a variant that is right: its figures and its time, and nothing is stored" {
     cp "$sweeps"/templates/scale.* .
-    autotune run --template scale.ini --set block_size=128 --set n=2^12
-    exits 0
+    expect 0 run --template scale.ini --set block_size=128 --set n=2^12
     has out "scale n=4096 factor=1.5 on Stand-in H200" "block_size=128 num_load=1 mode=good" "14 registers" "result   correct" \
         " us, 95 % " " 30 samples, " " GB/s, " " GFLOP/s; an empty kernel takes 2."
     [ ! -s err ]
@@ -15,25 +14,20 @@ load helper
 }
 
 @test "by name, with the values as options of their own" {
-    autotune run --kernel scale --templates "$sweeps/templates" --n 2^12 --mode good
-    exits 0
+    expect 0 run --kernel scale --templates "$sweeps/templates" --n 2^12 --mode good
     has out "scale n=4096" "mode=good"
-    autotune run --kernel scael --templates "$sweeps/templates"
-    exits 2
+    expect 2 run --kernel scael --templates "$sweeps/templates"
     has err "no template 'scael'; did you mean 'scale'?"
     echo "[scale]" >scale.ini # a sweep is no template, nor the name that was meant
-    autotune run --kernel scale
-    exits 2
+    expect 2 run --kernel scale
     has err "no template 'scale.ini'" "name its folder with --templates"
-    autotune run
-    exits 2
+    expect 2 run
     has err "name one template"
 }
 
 @test "the first elements that differ, with their index, what is there and what is expected" {
     sed 's/^reference = .*/reference = constant(0.25)/;/^reference/{n;d}' "$sweeps/templates/scale.ini" | template odd
-    autotune run --template odd.ini --set mode=partial --set n=12 --set factor=0
-    exits 1
+    expect 1 run --template odd.ini --set mode=partial --set n=12 --set factor=0
     has out "wrong_result: out[0] is " "expected 0.25; 12 of 12 elements differ"
     equal "$(grep -c '^  out\[' out)" 10
     grep -qE '^  out\[0\] +-?0 +0.25$' out
@@ -41,15 +35,13 @@ load helper
     equal "$(grep -c '^  out\[' out)" 11
     autotune run --template odd.ini --set mode=partial --set n=3 --set factor=0
     grep -qE '^  out\[2\] +not written +0.25$' out
-    autotune run --template odd.ini --set mode=partial --set n=3 --differences 0
-    exits 1
+    expect 1 run --template odd.ini --set mode=partial --set n=3 --differences 0
     lacks out "element "
 }
 
 @test "elements that lie apart, and none that are right" {
     cp "$sweeps"/templates/scale.* .
-    autotune run --template scale.ini --set mode=wrong --set n=2^12
-    exits 1
+    expect 1 run --template scale.ini --set mode=wrong --set n=2^12
     equal "$(grep -c '^  out\[' out)" 1
     grep -qE '^  out\[2048\] +-0.337301165 +-0.336964197$' out
     has err "verification failed"
@@ -59,8 +51,7 @@ load helper
     cp "$sweeps"/templates/scale.* .
     local mode outcome
     while read -r mode outcome; do
-        autotune run --template scale.ini --set mode="$mode" --set n=2^12
-        exits 1
+        expect 1 run --template scale.ini --set mode="$mode" --set n=2^12
         has out "result   $outcome: "
     done <<'END'
 broken compile_error
@@ -77,49 +68,40 @@ END
 @test "the compiler's whole message, with the source's lines" {
     cp "$sweeps"/templates/scale.* .
     echo 'extern "C" __global__ void more(int *out) { out[0] = undefined_one; }' >>scale.cu
-    autotune run --template scale.ini
-    exits 1
+    expect 1 run --template scale.ini
     has err 'identifier "undefined_one" is undefined' "out[0] = undefined_one;"
     has out "compile_error: scale.cu("
 }
 
 @test "a template that is wrong: exit status 2, at its line" {
     sed '/^reference/{n;s/^arguments = .*/arguments = in, reference/}' "$sweeps/templates/scale.ini" | template odd
-    autotune run --template odd.ini
-    exits 2
+    expect 2 run --template odd.ini
     has err "odd.ini:" "kernel 'scale_reference' has 4 parameters"
-    autotune run --template odd.ini --set blok_size=1
-    exits 2
+    expect 2 run --template odd.ini --set blok_size=1
     has err "'blok_size'" "'block_size'"
-    autotune run --template odd.ini --set block_size=1,2
-    exits 2
+    expect 2 run --template odd.ini --set block_size=1,2
 }
 
 @test "an option that cannot be computed makes a variant invalid, as in a sweep" {
     sed '2a options = -Xptxas=--opt-level={3 // (block_size - 128)}' "$sweeps/templates/scale.ini" | template odd
-    autotune run --template odd.ini --set block_size=128
-    exits 1
+    expect 1 run --template odd.ini --set block_size=128
     has out "result   invalid: " "odd.ini:3: cannot evaluate '3 // (block_size - 128)'"
-    autotune run --template odd.ini
-    exits 0
+    expect 0 run --template odd.ini
 }
 
 @test "a template that cannot be opened is not taken for a name misspelt" {
     ln -s loop.ini loop.ini
-    autotune run --kernel loop --templates .
-    exits 2
+    expect 2 run --kernel loop --templates .
     has err "loop.ini: cannot open the file: Too many levels of symbolic links"
     printf '[sweep]\ntemplates = .\n[loop]\n' >sweep.ini
-    autotune check --config sweep.ini
-    exits 2
+    expect 2 check --config sweep.ini
     has err "loop.ini: cannot open the file: Too many levels of symbolic links"
 }
 
 @test "without a GPU: exit status 3" {
     cp "$sweeps"/templates/scale.* .
     stand_in devices=0
-    autotune run --template scale.ini
-    exits 3
+    expect 3 run --template scale.ini
     none_alive
 }
 
@@ -136,8 +118,7 @@ END
 
 @test "it waits for a run that uses the GPU, or fails with --no-wait" {
     hold
-    autotune run --template templates/scale.ini --no-wait
-    exits 3
+    expect 3 run --template templates/scale.ini --no-wait
     has err "is being used by another run, process $holder"
     kill "$holder"
 }
@@ -145,8 +126,7 @@ END
 @test "16-bit elements are shown as numbers" {
     sed '/^\[expect.out\]/,/^compare/{s/^reference = .*/reference = constant(-2)/;/^arguments/d}' "$sweeps/templates/types.ini" | template odd
     cp "$sweeps/templates/types.cu" odd.cu
-    autotune run --template odd.ini --set value_type=half
-    exits 1
+    expect 1 run --template odd.ini --set value_type=half
     lacks out "bits 0x"
     grep -qE '^  out\[0\] +-1 +-2$' out
     grep -qE '^  out\[2\] +-3 +-2$' out

@@ -80,44 +80,35 @@ INI
 @test "explain says which entry, and by which rule" {
     tuned tuned.ini 00000001 Alpha 80 1024 1000
     tuned tuned.ini 00000002 Alpha 80 1048576 9000
-    autotune explain --kernel scale --tuned tuned.ini --gpu Alpha --n 2^20 --factor=1.5
-    exits 0
+    expect 0 explain --kernel scale --tuned tuned.ini --gpu Alpha --n 2^20 --factor=1.5
     has out "[scale 00000002] of Alpha, n=1048576 factor=1.5 (same GPU, same size)" "took 9.00 us"
-    autotune explain -k scale -t tuned.ini -g Alpha --n 2000
-    exits 0
+    expect 0 explain -k scale -t tuned.ini -g Alpha --n 2000
     has out "[scale 00000001]" "same GPU, nearest size"
-    autotune explain -k scale -t tuned.ini -g Beta --arch sm_80 --n 1024
-    exits 0
+    expect 0 explain -k scale -t tuned.ini -g Beta --arch sm_80 --n 1024
     has out "same compute capability, nearest GPU"
-    autotune explain -k scale -t tuned.ini --arch sm_86 --n 1024
-    exits 0
+    expect 0 explain -k scale -t tuned.ini --arch sm_86 --n 1024
     has out "same compute-capability family"
 }
 
 @test "explain proposes the GPU that a name is short for, and does not answer for another one in silence" {
     tuned tuned.ini 00000001 "NVIDIA Alpha" 80 1024 1000
     for gpu in Alpha "nvidia alpha" "NVIDIA Alhpa"; do
-        autotune explain -k scale -t tuned.ini -g "$gpu" --n 1024
-        exits 2
+        expect 2 explain -k scale -t tuned.ini -g "$gpu" --n 1024
         has err "unknown GPU '$gpu'; did you mean --gpu \"NVIDIA Alpha\"?"
         lacks err "--arch"
-        autotune explain -k scale -t tuned.ini -g "$gpu" --arch sm_80 --n 1024
-        exits 0
+        expect 0 explain -k scale -t tuned.ini -g "$gpu" --arch sm_80 --n 1024
         has err "unknown GPU '$gpu'; did you mean --gpu \"NVIDIA Alpha\"?"
     done
-    autotune explain -k scale -t tuned.ini -g h200 --n 1024 # which the tuned INI does not have
-    exits 2
+    expect 2 explain -k scale -t tuned.ini -g h200 --n 1024 # which the tuned INI does not have
     has err "did you mean --gpu \"NVIDIA H200\"?"
-    autotune explain -k scale -t tuned.ini -g Unlike --n 1024
-    exits 2
+    expect 2 explain -k scale -t tuned.ini -g Unlike --n 1024
     has err "unknown GPU 'Unlike'; if it is a card that was not tuned, add its architecture"
 }
 
 @test "explain says what it takes for values that are not given" {
     tuned tuned.ini 00000001 Alpha 80 1024 1000
     tuned tuned.ini 00000002 Alpha 80 16384 1000
-    autotune explain -k scale -t tuned.ini -g Alpha
-    exits 0
+    expect 0 explain -k scale -t tuned.ini -g Alpha
     has out "[scale 00000001]" "not given, so as in the first section that fits: n=1024 factor=1.5"
     autotune explain -k scale -t tuned.ini -g Alpha --n 16384
     has out "[scale 00000002]" "not given, so as in the first section that fits: factor=1.5"
@@ -127,77 +118,58 @@ INI
     lacks out "not given"
     hash=$("$AUTOTUNE" explain -k scale -t tuned.ini -g Alpha --template templates/scale.ini | sed -n 's/^template scale: version //p')
     sed -i "s/^template_hash = .*/template_hash = $hash/" tuned.ini
-    autotune explain -k scale -t tuned.ini -g Alpha --template templates/scale.ini
-    exits 0
+    expect 0 explain -k scale -t tuned.ini -g Alpha --template templates/scale.ini
     has out "[scale 00000002]" "not given, so the template's defaults: n=16384 factor=1.5"
 }
 
 @test "explain without an answer says why, with status 1" {
     tuned tuned.ini 00000001 Alpha 80 1024 1000
-    autotune explain -k scale -t tuned.ini --arch sm_90 --n 1024
-    exits 1
+    expect 1 explain -k scale -t tuned.ini --arch sm_90 --n 1024
     has err "1 is for GPUs beyond the limit"
-    autotune explain -k scale -t tuned.ini -g Alpha --n 1 --limit exact
-    exits 1
-    autotune explain -k nothing -t tuned.ini -g Alpha
-    exits 2
+    expect 1 explain -k scale -t tuned.ini -g Alpha --n 1 --limit exact
+    expect 2 explain -k nothing -t tuned.ini -g Alpha
     has err "unknown kernel 'nothing'; expected one of: scale"
 }
 
 @test "explain knows the template's version and defaults" {
     tuned tuned.ini 00000001 Alpha 80 1024 1000
-    autotune explain -k scale -t tuned.ini -g Alpha --n 1024 --template "$sweeps/templates/scale.ini"
-    exits 0
+    expect 0 explain -k scale -t tuned.ini -g Alpha --n 1024 --template "$sweeps/templates/scale.ini"
     has out "template scale: version " "defaults of the template" "1 is of another version of the template"
     grep -Eq '^ +block_size +256$' out
 }
 
 @test "explain says what a cover chooses, by which size, and what that may lose" {
     cover tuned.ini 2026-11-22T03:00:00Z
-    autotune explain -k scale -t tuned.ini -g Alpha --n 600000
-    exits 0
+    expect 0 explain -k scale -t tuned.ini -g Alpha --n 600000
     has out "configuration 2 of its cover, factor=1.5 (same GPU, in the range of a cover, by its nearest measured size" \
         "  block_size           256" \
         "nearest measured size: n=1048576, where configuration 2 was the fastest: 9.00 us, which loses 0 %" \
         "range: n = 1024 .. 1048576, n % 2 == 0" \
         "expected loss in the range: mean 0.5 %, worst 2.25 %, from 7 sizes held out"
-    autotune explain -k scale -t tuned.ini -g Alpha --n 600004 # where configuration 2 is not allowed
-    exits 0
+    expect 0 explain -k scale -t tuned.ini -g Alpha --n 600004 # where configuration 2 is not allowed
     has out "configuration 1 of its cover" "nearest measured size: n=65536, where configuration 1 was the fastest"
-    autotune explain -k scale -t tuned.ini -g Alpha --n 2^21
-    exits 0
+    expect 0 explain -k scale -t tuned.ini -g Alpha --n 2^21
     has out "outside the range of a cover, by its nearest measured size, size distance 1.00" "  block_size           256"
-    autotune explain -k scale -t tuned.ini -g Alpha --n 2^21 --limit cover
-    exits 1
-    autotune explain -k scale -t tuned.ini -g Beta --arch sm_86 --n 4096
-    exits 0
+    expect 1 explain -k scale -t tuned.ini -g Alpha --n 2^21 --limit cover
+    expect 0 explain -k scale -t tuned.ini -g Beta --arch sm_86 --n 4096
     has out "same compute-capability family, nearest GPU, by its nearest measured size" "GPU distance"
     sed -i 's/^constraint = .*/constraint = wave >= 1/' tuned.ini # a slip of the editor
-    autotune explain -k scale -t tuned.ini -g Alpha --n 4096
-    exits 2
+    expect 2 explain -k scale -t tuned.ini -g Alpha --n 4096
     has err "tuned.ini:20: 'wave >= 1' of key 'constraint': unknown name 'wave'"
 }
 
 @test "options that are none" {
     tuned tuned.ini 00000001 Alpha 80 1024 1000
-    autotune explain -k scale -t tuned.ini -g Alpha --facto 3
-    exits 2
+    expect 2 explain -k scale -t tuned.ini -g Alpha --facto 3
     has err "'--facto'" "--factor"
-    autotune explain -k scale -t tuned.ini -g Alpha --n
-    exits 2
-    autotune explain -k scale -t tuned.ini -g Alpha --n "3 4"
-    exits 2
-    autotune explain -k scale -t tuned.ini -g Alpha --limit far
-    exits 2
-    autotune explain -k scale -t tuned.ini -g Alpha stray
-    exits 2
-    autotune explain -t tuned.ini -g Alpha
-    exits 2
-    autotune explain -k scale -t tuned.ini -g Unknown
-    exits 2
+    expect 2 explain -k scale -t tuned.ini -g Alpha --n
+    expect 2 explain -k scale -t tuned.ini -g Alpha --n "3 4"
+    expect 2 explain -k scale -t tuned.ini -g Alpha --limit far
+    expect 2 explain -k scale -t tuned.ini -g Alpha stray
+    expect 2 explain -t tuned.ini -g Alpha
+    expect 2 explain -k scale -t tuned.ini -g Unknown
     has err "--arch"
-    autotune explain -k scale -t nowhere.ini -g Alpha
-    exits 2
+    expect 2 explain -k scale -t nowhere.ini -g Alpha
     has err "nowhere.ini"
 }
 
@@ -208,13 +180,11 @@ changed() {
 
 # merged FILE EXPECTED: a.ini and b.ini, in either order, make c.ini with FILE's parameters, for the reason EXPECTED
 merged() {
-    autotune merge a.ini b.ini --output c.ini
-    exits 0
+    expect 0 merge a.ini b.ini --output c.ini
     has out "$1 (" ": $2"
     equal "$(grep '^parameter' c.ini)" "$(grep '^parameter' "$1")"
     equal "$(grep '^median_ns' c.ini)" "$(grep '^median_ns' "$1")"
-    autotune merge b.ini a.ini --output d.ini
-    exits 0
+    expect 0 merge b.ini a.ini --output d.ini
     has out "$1 (" ": $2"
     cmp c.ini d.ini
 }
@@ -233,18 +203,15 @@ two_entries() {
     tuned b.ini 00000001 Alpha 80 1024 2000
     tuned b.ini 00000002 Alpha 80 2048 4000
     tuned b.ini 00000003 Beta 86 1024 7000
-    autotune merge a.ini b.ini --output c.ini
-    exits 0
+    expect 0 merge a.ini b.ini --output c.ini
     has out "n=1024 factor=1.5 on Alpha: a.ini (1.00 us) over b.ini (2.00 us): faster" \
         "n=2048 factor=1.5 on Alpha: b.ini (4.00 us) over a.ini (5.00 us): faster"
     equal "$(grep -c '^\[' c.ini)" 3
     equal "$(grep '^median_ns' c.ini | tr '\n' ' ')" "median_ns = 1000 median_ns = 4000 median_ns = 7000 "
     cp c.ini once.ini
-    autotune merge c.ini a.ini b.ini -o c.ini
-    exits 0
+    expect 0 merge c.ini a.ini b.ini -o c.ini
     cmp once.ini c.ini
-    autotune merge b.ini a.ini -o d.ini # whatever the order
-    exits 0
+    expect 0 merge b.ini a.ini -o d.ini # whatever the order
     equal "$(grep -e '^\[' -e '^median' d.ini | sort)" "$(grep -e '^\[' -e '^median' c.ini | sort)"
 }
 
@@ -294,8 +261,7 @@ two_entries() {
     two_entries 1000 2000
     changed b.ini median_ns 0
     merged a.ini "the other one's time is not known"
-    autotune compare a.ini b.ini
-    exits 2
+    expect 2 compare a.ini b.ini
     has err "b.ini: section 'scale 00000001' is not compared: its time is not known" "'b.ini' has no winner with a time"
     changed b.ini driver 99.0
     changed b.ini template_hash fedcba9876543210fedcba9876543210
@@ -310,20 +276,16 @@ two_entries() {
         rm -f a.ini b.ini c.ini
         two_entries 1000 800
         changed b.ini "${line%% *}" "${line#* = }"
-        autotune merge a.ini b.ini --output c.ini
-        exits 2
+        expect 2 merge a.ini b.ini --output c.ini
         has err "b.ini:" "${line%% *}"
         [ ! -e c.ini ]
         tuned b.ini 00000002 Alpha 80 2048 5000
-        autotune merge a.ini b.ini --output c.ini
-        exits 0
+        expect 0 merge a.ini b.ini --output c.ini
         has err "b.ini:" "section 'scale 00000001' is skipped" "${line%% *}"
         equal "$(grep -c '^median_ns = 1000' c.ini)" 1
-        autotune compare a.ini b.ini
-        exits 2
+        expect 2 compare a.ini b.ini
         has err "section 'scale 00000001' is skipped" "in common"
-        autotune explain --tuned b.ini --kernel scale --gpu Alpha --n 2048 --factor 1.5
-        exits 0
+        expect 0 explain --tuned b.ini --kernel scale --gpu Alpha --n 2048 --factor 1.5
         has err "a section is skipped" "${line%% *}"
     done
 }
@@ -331,35 +293,29 @@ two_entries() {
 @test "merge keeps cold and warm apart" {
     two_entries 1000 900
     changed b.ini cache warm
-    autotune merge a.ini b.ini --output c.ini
-    exits 0
+    expect 0 merge a.ini b.ini --output c.ini
     equal "$(grep '^cache' c.ini | tr '\n' ' ')" "cache = cold cache = warm "
     equal "$(grep -c '^\[' c.ini)" 2
     equal "$(grep '^\[' c.ini | sort -u | wc -l)" 2
-    autotune explain -k scale -t c.ini -g Alpha --n 1024
-    exits 0
+    expect 0 explain -k scale -t c.ini -g Alpha --n 1024
 }
 
 @test "merge: what an entry is about counts, not its section's name" {
     two_entries 1000 900
     sed -i 's/^\[.*/[scale 12345678]/' b.ini
-    autotune merge a.ini b.ini --output c.ini
-    exits 0
+    expect 0 merge a.ini b.ini --output c.ini
     equal "$(grep '^\[' c.ini)" "[scale 00000001]"
     has c.ini "median_ns = 900"
     tuned other.ini 00000001 Beta 80 1024 1000 # the same name for something else
-    autotune merge a.ini other.ini -o d.ini
-    exits 0
+    expect 0 merge a.ini other.ini -o d.ini
     equal "$(grep '^gpu' d.ini | tr '\n' ' ')" "gpu = Alpha gpu = Beta "
-    autotune explain -k scale -t d.ini -g Beta --n 1024
-    exits 0
+    expect 0 explain -k scale -t d.ini -g Beta --n 1024
 }
 
 @test "merge does not compare times of different versions" {
     tuned a.ini 00000001 Alpha 80 1024 1000 2026-01-01T00:00:00Z
     tuned b.ini 00000001 Alpha 80 1024 2000 2026-02-01T00:00:00Z fedcba9876543210fedcba9876543210
-    autotune merge a.ini b.ini -o c.ini
-    exits 0
+    expect 0 merge a.ini b.ini -o c.ini
     has out "b.ini (2.00 us) over a.ini (1.00 us): measured later, with another version of the template"
     has c.ini "median_ns = 2000"
 }
@@ -368,8 +324,7 @@ two_entries() {
     tuned a.ini 00000001 Alpha 80 1024 1000 2026-01-01T00:00:00Z
     tuned b.ini 00000001 Alpha 80 1024 2000 2026-02-01T00:00:00Z
     sed -i 's/^samples = .*/&\nruns = 32/' a.ini
-    autotune merge a.ini b.ini -o c.ini
-    exits 0
+    expect 0 merge a.ini b.ini -o c.ini
     has out "b.ini (2.00 us) over a.ini (1.00 us): measured later, and only one of them was measured in batches"
     has c.ini "median_ns = 2000"
 }
@@ -379,17 +334,14 @@ two_entries() {
     tuned a.ini 00000001 Alpha 80 1024 1000
     cover b.ini 2026-11-22T04:00:00Z
     changed b.ini worst_loss_percent 3.5
-    autotune merge b.ini a.ini --output c.ini
-    exits 0
+    expect 0 merge b.ini a.ini --output c.ini
     has out "scale factor=1.5 on Alpha: b.ini over a.ini: the cover was made later"
     equal "$(grep -c '^\[' c.ini)" 2
     has c.ini "worst_loss_percent = 3.5" "rule = nearest" "measured.3 = n=1048576: 2, 9000.0 ns, 0.0 %"
-    autotune compare a.ini c.ini
-    exits 0
+    expect 0 compare a.ini c.ini
     has err "a.ini: 1 cover is not compared" "c.ini: 1 cover is not compared"
     cover only.ini 2026-11-22T03:00:00Z
-    autotune compare a.ini only.ini
-    exits 2
+    expect 2 compare a.ini only.ini
     has err "'only.ini' has nothing but covers"
 }
 
@@ -418,22 +370,17 @@ two_entries() {
 
 @test "merge refuses what it cannot read, and writes nothing" {
     tuned a.ini 00000001 Alpha 80 1024 1000
-    autotune merge a.ini nowhere.ini -o c.ini
-    exits 2
-    autotune merge a.ini
-    exits 2
-    autotune merge -o c.ini
-    exits 2
+    expect 2 merge a.ini nowhere.ini -o c.ini
+    expect 2 merge a.ini
+    expect 2 merge -o c.ini
     [ ! -e c.ini ]
 }
 
 @test "the exported headers compile, as C and as C++" {
     tuned tuned.ini 00000001 "Alpha \"*/??/" 80 1024 1000
     tuned tuned.ini 00000002 Beta 86 2048 9000
-    autotune export --header --tuned tuned.ini --output all.h
-    exits 0
-    autotune export --header --tuned tuned.ini --kernel scale --arch sm_86 --n 4096 --output one.h
-    exits 0
+    expect 0 export --header --tuned tuned.ini --output all.h
+    expect 0 export --header --tuned tuned.ini --kernel scale --arch sm_86 --n 4096 --output one.h
     cat >use.c <<'C'
 #include "all.h"
 #include "one.h"
@@ -451,15 +398,13 @@ C
     ./use
     c++ -x c++ -Wall -Wextra -Werror use.c -o use
     ./use
-    autotune export --definitions --tuned tuned.ini --kernel scale --arch sm_86
-    exits 0
+    expect 0 export --definitions --tuned tuned.ini --kernel scale --arch sm_86
     has out -DBLOCK_SIZE=64 -DMODE=MODE_GOOD
 }
 
 @test "the exported function of a cover chooses as a look-up does" {
     cover tuned.ini 2026-11-22T03:00:00Z
-    autotune export --header --tuned tuned.ini --output all.h
-    exits 0
+    expect 0 export --header --tuned tuned.ini --output all.h
     cat >use.c <<'C'
 #include "all.h"
 #include "all.h"
@@ -492,8 +437,7 @@ C
     # conditions that depend on every rounding, and on divisions by zero, with all that expressions can do
     sed -i -e 's/^constraint = .*/constraint = n \/ 49 * 49 == n or n * 0.1 * 3 ~= n * 0.3/' \
         -e 's/^allowed.1 = .*/allowed.1 = block_size == 64 or n \/ (n % 30 - 10) * 1.1 + 0.3 * n - n * 0.1 ~= 3\nallowed.2 = num_load == 1 ? (n % 7 > 0 and max(n, 5, 7) or 3) > 4 : min(ceil_div(n, 3), round_up(n, 2)) > log2_ceil(n) - log2_floor(n) + abs(-n) \/\/ 7 ^ 2 and not (ceil(n \/ 3) < floor(n \/ 3))/' tuned.ini
-    autotune export --header --tuned tuned.ini --output all.h
-    exits 0
+    expect 0 export --header --tuned tuned.ini --output all.h
     cat >use.c <<'C'
 #include "all.h"
 #include <stdio.h>
@@ -548,8 +492,7 @@ C
             -e "s/^configuration.1.mode = good/configuration.1.mode = yes/; s/^configuration.2.mode = good/configuration.2.mode = no/" \
             -e "/^constraint/d; s|^allowed.1 = mode == \"good\" and.*|allowed.1 = ${conditions[i]}|" one.ini >>tuned.ini
     done
-    autotune export --header --tuned tuned.ini --output all.h
-    exits 0
+    expect 0 export --header --tuned tuned.ini --output all.h
     { echo '#include "all.h"' && echo '#include <stdio.h>' && echo 'int main(void)' && echo '{'
         for i in "${!conditions[@]}"; do
             for n in 2001 2004 9001 9004; do
@@ -571,48 +514,36 @@ C
     cover tuned.ini 2026-11-22T03:00:00Z
     cp tuned.ini twice.ini
     sed -e 's/^gpu = .*/gpu = Beta/' tuned.ini >>twice.ini
-    autotune explain -k scale -t twice.ini -g Beta --arch sm_90 --n 4096 --limit cover
-    exits 1
+    expect 1 explain -k scale -t twice.ini -g Beta --arch sm_90 --n 4096 --limit cover
     has err "is given twice"
-    autotune export --header --tuned twice.ini
-    exits 0
+    expect 0 export --header --tuned twice.ini
     has err "is given twice"
     lacks out "scale_cover_2"
     sed '/^driver = /d' tuned.ini >old.ini # which look-ups do not need
-    autotune explain -k scale -t old.ini -g Alpha --n 4096 --limit cover
-    exits 0
-    autotune export --header --tuned old.ini
-    exits 2
+    expect 0 explain -k scale -t old.ini -g Alpha --n 4096 --limit cover
+    expect 2 export --header --tuned old.ini
     has err "has no key 'driver'"
 }
 
 @test "export refuses rows of different versions, and questions that are none" {
     tuned tuned.ini 00000001 Alpha 80 1024 1000
     tuned tuned.ini 00000002 Beta 86 2048 9000 2026-01-01T00:00:00Z fedcba9876543210fedcba9876543210
-    autotune export --header -t tuned.ini
-    exits 2
+    expect 2 export --header -t tuned.ini
     has err "different versions"
     tuned one.ini 00000001 Alpha 80 1024 1000
     cover one.ini 2026-11-22T03:00:00Z fedcba9876543210fedcba9876543210
-    autotune export --header -t one.ini
-    exits 2
+    expect 2 export --header -t one.ini
     has err "[scale 00000001] and [scale 0000c0e4] come from different versions"
-    autotune export -t tuned.ini
-    exits 2
-    autotune export --header -t tuned.ini --n 3
-    exits 2
-    autotune export --header -t tuned.ini -k nothing
-    exits 2
+    expect 2 export -t tuned.ini
+    expect 2 export --header -t tuned.ini --n 3
+    expect 2 export --header -t tuned.ini -k nothing
 }
 
 @test "export --header refuses what was tuned with another version of the template that is named" {
-    autotune --config "$sweeps/scale.ini" --quiet
-    exits 0
-    autotune export --header --template "$sweeps/templates/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --quiet
+    expect 0 export --header --template "$sweeps/templates/scale.ini"
     changed results/tuned.ini template_hash 0123456789abcdef0123456789abcdef
-    autotune export --header --template "$sweeps/templates/scale.ini"
-    exits 2
+    expect 2 export --header --template "$sweeps/templates/scale.ini"
     has err "was tuned with another version of '$sweeps/templates/scale.ini'"
 }
 
@@ -624,68 +555,52 @@ C
     cover tuned.ini 2026-11-22T03:00:00Z
     cover warm.ini 2026-11-22T03:00:00Z
     sed 's/^cache = .*/cache = warm/; s/0000c0e4/0000c0e5/; s/^constraint = .*/constraint = n % 4 == 0/' warm.ini >>tuned.ini
-    autotune export --header -t tuned.ini
-    exits 0
+    expect 0 export --header -t tuned.ini
     has out "SCALE_CONFIGURATION_COUNT 2" ", 1000, 1024, " ", 3000, 4096, " "/* n % 2 == 0 */"
     lacks out ", 2000, 1024, " "/* n % 4 == 0 */" scale_cover_2 incomplete
-    autotune export --header -t tuned.ini --cache warm
-    exits 0
+    expect 0 export --header -t tuned.ini --cache warm
     has out "SCALE_CONFIGURATION_COUNT 2" "MODE_GOOD) /* incomplete */" ", 3000, 4096, " "/* n % 4 == 0 */"
     lacks out ", 1000, 1024, " "/* n % 2 == 0 */" scale_cover_2
-    autotune export --header -t tuned.ini --cache tepid
-    exits 2
+    expect 2 export --header -t tuned.ini --cache tepid
     has err "unknown cache state 'tepid'"
     tuned near.ini 00000001 Alpha 80 9007199254740992 1000 # 2^53: as doubles, both are the same
     tuned near.ini 00000002 Alpha 80 9007199254740993 2000
     sed -i '/00000002/,$s/^cache = .*/cache = warm/' near.ini
-    autotune export --header -t near.ini
-    exits 0
+    expect 0 export --header -t near.ini
     has out "SCALE_CONFIGURATION_COUNT 2" "9007199254740992, " "9007199254740993, "
 }
 
 @test "emit writes source, PTX and cubin of a variant" {
-    autotune emit --kernel scale --templates "$sweeps/templates" --set block_size=128 --mode wrong
-    exits 0
+    expect 0 emit --kernel scale --templates "$sweeps/templates" --set block_size=128 --mode wrong
     has out "#define BLOCK_SIZE 128" "#define MODE MODE_WRONG" "scale_good"
-    autotune emit --kernel scale --templates "$sweeps/templates" --set blok_size=128
-    exits 2
+    expect 2 emit --kernel scale --templates "$sweeps/templates" --set blok_size=128
     has err "'blok_size'" "'block_size'"
-    autotune emit --kernel scale --templates "$sweeps/templates" --set mode=none
-    exits 2
-    autotune emit --kernel scale --templates "$sweeps/templates" --ptx --cubin
-    exits 2
-    autotune emit --kernel scale --templates "$sweeps/templates" --ptx --arch sm_80
-    exits 0
+    expect 2 emit --kernel scale --templates "$sweeps/templates" --set mode=none
+    expect 2 emit --kernel scale --templates "$sweeps/templates" --ptx --cubin
+    expect 0 emit --kernel scale --templates "$sweeps/templates" --ptx --arch sm_80
     has out ".target sm_80" scale_good
-    autotune emit --kernel scale --templates "$sweeps/templates" --cubin --output scale.cubin
-    exits 0
+    expect 0 emit --kernel scale --templates "$sweeps/templates" --cubin --output scale.cubin
     equal "$(head -c 4 scale.cubin | tail -c 3)" ELF
-    autotune emit --kernel scale --templates "$sweeps/templates" --mode broken --cubin --output broken.cubin
-    exits 2
+    expect 2 emit --kernel scale --templates "$sweeps/templates" --mode broken --cubin --output broken.cubin
     has err "Compilation terminated."
     grep -q '^autotune: ' err # on a line of its own
 }
 
 @test "a bundle has what an application needs" {
-    autotune --config "$sweeps/scale.ini" --quiet
-    exits 0
-    autotune bundle --templates "$sweeps/templates" --output bundle
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --quiet
+    expect 0 bundle --templates "$sweeps/templates" --output bundle
     hash=$(sed -n 's/^\[scale \(.*\)\]$/\1/p' bundle/tuned.ini)
     equal "$(head -c 4 "bundle/cubin/scale-$hash.cubin" | tail -c 3)" ELF
     cmp bundle/templates/scale.ini "$sweeps/templates/scale.ini"
     cmp bundle/templates/scale.cu "$sweeps/templates/scale.cu"
-    autotune explain -k scale -t bundle --arch sm_75 --n 5 # the defaults are in it
-    exits 0
+    expect 0 explain -k scale -t bundle --arch sm_75 --n 5 # the defaults are in it
     has out "defaults of the template"
-    autotune explain -k scale -t bundle
-    exits 0
+    expect 0 explain -k scale -t bundle
     has out "not given, so the template's defaults: n=16384 factor=1.5"
 }
 
 @test "a bundle has the cubins of a cover and no others, also of the application's own source" {
-    autotune --config "$sweeps/scale.ini" --quiet
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --quiet
     hash=$(sed -n 's/^template_hash = //p' results/tuned.ini) gpu=$(sed -n 's/^gpu = //p' results/tuned.ini)
     sed -i 's/^parameter.block_size = .*/parameter.block_size = 64/;s/^parameter.num_load = .*/parameter.num_load = 1/' \
         results/tuned.ini # what the cover chooses there
@@ -694,16 +609,14 @@ C
     changed results/tuned.ini problem.factor "$(sed -n 's/^problem.factor = //p' results/tuned.ini | head -n 1)"
     changed results/tuned.ini sm_count 132
     printf '#include "scale.cu"\n' >own.cu
-    autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
-    exits 0
+    expect 0 bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
     equal "$(grep -c '^\[' bundle/tuned.ini)" 1
     set -- bundle/cubin/*-0000c0e4-[12].cubin
     equal "$#" 2
     set -- bundle/cubin/*.cubin
     equal "$#" 4
     fails cmp bundle/cubin/scale-0000c0e4-1.cubin bundle/cubin/scale-0000c0e4-2.cubin
-    autotune explain -k scale -t bundle -g "$gpu" --n 600000
-    exits 0
+    expect 0 explain -k scale -t bundle -g "$gpu" --n 600000
     has out "configuration 2 of its cover"
     # what the cover does not choose stays: another configuration, a problem outside its range, one of another version,
     # and another card
@@ -713,11 +626,9 @@ C
         sed 's/^\[.*/[scale 00000fa5]/;s/^problem.n = .*/problem.n = 2097152/' entry
         sed 's/^\[.*/[scale 0000a1fa]/;s/^template_hash = .*/template_hash = 0123456789abcdef0123456789abcdef/' entry
     } >>results/tuned.ini
-    autotune bundle --templates "$sweeps/templates" --output bundle --accept-other-versions
-    exits 0
+    expect 0 bundle --templates "$sweeps/templates" --output bundle --accept-other-versions
     equal "$(grep '^\[' bundle/tuned.ini | sort | tr '\n' ' ')" "[scale 000000ff] [scale 00000ca5] [scale 00000fa5] [scale 0000a1fa] [scale 0000c0e4] "
-    autotune --config "$sweeps/scale.ini" --quiet --remeasure
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --quiet --remeasure
     equal "$(grep -c '^rule' results/tuned.ini)" 1
 }
 
@@ -729,10 +640,8 @@ C
     echo '#include_next <next.h>' >templates/next.h
     touch templates/gain.h templates/digraph.h templates/include/next.h
     printf '[sweep]\ntuned = results/tuned.ini\nresults = results\ntemplates = templates\n[scale]\n' >sweep.ini
-    autotune --config sweep.ini --quiet
-    exits 0
-    autotune bundle --templates templates --output bundle
-    exits 0
+    expect 0 --config sweep.ini --quiet
+    expect 0 bundle --templates templates --output bundle
     for header in gain.h next.h digraph.h include/next.h; do
         cmp templates/$header bundle/templates/$header
     done
@@ -751,28 +660,21 @@ headers() {
 @test "a bundle in the place of an older one has no header that the template finds instead of its own" {
     headers templates
     echo '#define GAIN 1' >templates/gain.h
-    autotune --config sweep.ini --quiet
-    exits 0
-    autotune bundle --templates templates --output bundle
-    exits 0
+    expect 0 --config sweep.ini --quiet
+    expect 0 bundle --templates templates --output bundle
     touch bundle/templates/mine
     rm templates/gain.h
-    autotune --config sweep.ini --quiet
-    exits 0
-    autotune bundle --templates templates --output bundle
-    exits 0
+    expect 0 --config sweep.ini --quiet
+    expect 0 bundle --templates templates --output bundle
     [ ! -e bundle/templates/gain.h ]
     [ -e bundle/templates/mine ]
-    autotune explain -k scale -t bundle --template bundle/templates/scale.ini
-    exits 0
+    expect 0 explain -k scale -t bundle --template bundle/templates/scale.ini
     has out "same GPU, same size"
     sed -i '1i #include "next.h"' templates/scale.cu
     touch templates/include/next.h
-    autotune --config sweep.ini --quiet
-    exits 0
+    expect 0 --config sweep.ini --quiet
     echo '#define NEXT' >bundle/templates/next.h # of a template that this bundle has not
-    autotune bundle --templates templates --output bundle
-    exits 2
+    expect 2 bundle --templates templates --output bundle
     has err "bundle/templates/scale.ini: the copied template differs from the tuned one" "write this one to another folder"
     [ ! -e bundle/tuned.ini ] # so that nothing takes it for a bundle
 }
@@ -780,25 +682,20 @@ headers() {
 @test "a bundle has the template's include folder, though it uses no header of it" {
     headers templates
     sed -i 1d templates/scale.cu
-    autotune --config sweep.ini --quiet
-    exits 0
-    autotune bundle --templates templates --output bundle
-    exits 0
+    expect 0 --config sweep.ini --quiet
+    expect 0 bundle --templates templates --output bundle
     [ -d bundle/templates/include ]
     equal "$(echo bundle*)" bundle
-    autotune explain -k scale -t bundle --arch sm_75
-    exits 0
+    expect 0 explain -k scale -t bundle --arch sm_75
     has out "defaults of the template"
 }
 
 @test "a bundle's files stay in its folder, and are those that an application looks for, whatever sections are called" {
     printf '[scale]\nn = 2^10\nblock_size = 64\n' | sweep
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     for name in 'scale /../../../out' 'scale 1 2' 'SCALE 12345678' other; do
         sed "s|^\\[scale .*|[$name]|" results/tuned.ini >named.ini
-        autotune bundle --tuned named.ini --templates templates --output bundle
-        exits 2
+        expect 2 bundle --tuned named.ini --templates templates --output bundle
         has err "section '$name'" "[scale 00000001]"
         [ ! -e bundle ]
         [ ! -e out.cubin ]
@@ -810,10 +707,8 @@ headers() {
     cp "$sweeps"/templates/scale.* templates
     sed 's/^\[kernel\]/&\nsource = scale.cu/' templates/scale.ini >templates/again.ini
     printf '[scale]\n[again]\n' >templates/sweep.ini
-    autotune --config templates/sweep.ini --quiet
-    exits 0
-    autotune bundle --templates templates --output bundle
-    exits 0
+    expect 0 --config templates/sweep.ini --quiet
+    expect 0 bundle --templates templates --output bundle
     has out "2 configurations, 2 templates"
     cmp bundle/templates/scale.cu templates/scale.cu
 }
@@ -825,19 +720,15 @@ headers() {
     printf "\\x93NUMPY\\x01\\x00\\x$(printf %02x ${#header})\\x00%s\\x00\\x00\\x80?" "$header" >templates/one.npy
     printf '\n[buffer.table]\ntype = float\nlength = 1\naccess = scratch\nfill = file(one.npy)\n' >>templates/scale.ini
     printf '[sweep]\ntuned = results/tuned.ini\nresults = results\ntemplates = templates\n[scale]\n' >sweep.ini
-    autotune --config sweep.ini --quiet
-    exits 0
-    autotune bundle --templates templates --output bundle
-    exits 0
+    expect 0 --config sweep.ini --quiet
+    expect 0 bundle --templates templates --output bundle
     cmp templates/one.npy bundle/templates/one.npy
 }
 
 @test "a bundle can have the application's own sources, compiled with a kernel's parameters" {
-    autotune --config "$sweeps/scale.ini" --quiet
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --quiet
     printf '#ifndef BLOCK_SIZE\n#error not tuned\n#endif\n#include "scale.cu"\n' >own.cu
-    autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
-    exits 0
+    expect 0 bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
     hash=$(sed -n 's/^\[scale \(.*\)\]$/\1/p' bundle/tuned.ini)
     set -- bundle/cubin/*.cubin
     equal "$#" 2
@@ -848,87 +739,69 @@ headers() {
         equal "$(head -c 4 "$file" | tail -c 3)" ELF
     done
     [[ $1 =~ ^bundle/cubin/scale-$hash-[0-9a-f]{32}\.cubin$ ]]
-    autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu=scal
-    exits 2
+    expect 2 bundle --templates "$sweeps/templates" --output bundle --source own.cu=scal
     has err "unknown kernel 'scal'; did you mean 'scale'?"
-    autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu
-    exits 2
+    expect 2 bundle --templates "$sweeps/templates" --output bundle --source own.cu
     has err "FILE=KERNEL"
-    autotune bundle --templates "$sweeps/templates" --output bundle --source nowhere.cu=scale
-    exits 2
+    expect 2 bundle --templates "$sweeps/templates" --output bundle --source nowhere.cu=scale
     has err "nowhere.cu"
     printf '#define PATH <v/BLOCK_SIZE.h>\n#include PATH\n' >own.cu
-    autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
-    exits 2
+    expect 2 bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
     has err "own.cu:2" "cannot tell which file"
     echo "not C" >own.cu
-    autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
-    exits 2
+    expect 2 bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
     has err "own.cu" "compilation failed"
 }
 
 @test "a bundle has the application's own source for a cold and for a warm cache" {
-    autotune --config "$sweeps/scale.ini" --quiet
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --quiet
     sed -n '/^\[/,$p' results/tuned.ini >entry
     sed 's/^\[.*/[scale 00000a55]/; s/^cache = .*/cache = warm/; s/^\(parameter.block_size =\) .*/\1 64/' entry >>results/tuned.ini
     printf '#include "scale.cu"\n' >own.cu
-    autotune bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
-    exits 0
+    expect 0 bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
     set -- bundle/cubin/*.cubin
     equal "$#" 4
 }
 
 @test "a bundle refuses another version of the template, with what to do" {
     tuned tuned.ini 00000001 Alpha 80 1024 1000
-    autotune bundle --tuned tuned.ini --templates "$sweeps/templates" --output bundle
-    exits 2
+    expect 2 bundle --tuned tuned.ini --templates "$sweeps/templates" --output bundle
     has err "another version of the template" "tune it again"
     [ ! -e bundle/tuned.ini ]
-    autotune bundle --tuned nowhere.ini --output bundle
-    exits 2
-    autotune bundle --tuned tuned.ini
-    exits 2
-    autotune bundle --tuned tuned.ini --output bundle --kernel nothing
-    exits 2
+    expect 2 bundle --tuned nowhere.ini --output bundle
+    expect 2 bundle --tuned tuned.ini
+    expect 2 bundle --tuned tuned.ini --output bundle --kernel nothing
 }
 
 @test "a bundle can be told to accept another version of the template" {
-    autotune --config "$sweeps/scale.ini" --quiet
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --quiet
     mkdir newer
     cp "$sweeps"/templates/scale.* newer
     sed -i 's/^\[problem\]/newer_parameter = 3\n&/' newer/scale.ini
     sed -i '1i #define NEWER' newer/scale.cu
-    autotune bundle --templates newer --output bundle
-    exits 2
+    expect 2 bundle --templates newer --output bundle
     has err "another version of the template" --accept-other-versions
-    autotune bundle --templates newer --output bundle --accept-other-versions
-    exits 0
+    expect 0 bundle --templates newer --output bundle --accept-other-versions
     equal "$(sed -n 's/^template_hash = //p' bundle/tuned.ini)" "$(sed -n 's/^template_hash = //p' results/tuned.ini)"
     equal "$(head -c 4 bundle/cubin/scale-*.cubin | tail -c 3)" ELF
     cmp newer/scale.cu bundle/templates/scale.cu
-    autotune explain -k scale -t bundle # as tuned_kernel_get() would
-    exits 0
+    expect 0 explain -k scale -t bundle # as tuned_kernel_get() would
     has out "defaults of the template" "another version of the template"
 }
 
 @test "a comment in a template does not cost an application its configurations" {
-    autotune --config "$sweeps/scale.ini" --quiet
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --quiet
     mkdir newer
     cp "$sweeps"/templates/scale.* newer
     sed -i '1i // a remark' newer/scale.cu
     sed -i 's/^description = .*/description = another/' newer/scale.ini
-    autotune bundle --templates newer --output bundle
-    exits 0
+    expect 0 bundle --templates newer --output bundle
 }
 
 @test "every command has help with an example, and is in the man page" {
     [ "$(command_names | wc -l)" -ge 9 ]
     for command in $(command_names); do
-        autotune "$command" --help
-        exits 0
+        expect 0 "$command" --help
         has out "Example: autotune"
         has "$SOURCE_DIR/tuner/man/autotune.1" ".B $command"
     done
@@ -965,55 +838,44 @@ SH
 }
 
 @test "a bundle that is refused leaves nothing behind, and the one that was there as it was" {
-    autotune --config "$sweeps/scale.ini" --quiet
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --quiet
     sed -i 's/^template_hash = ./template_hash = x/' results/tuned.ini
-    autotune bundle --templates "$sweeps/templates" --output bundle
-    exits 2
+    expect 2 bundle --templates "$sweeps/templates" --output bundle
     equal "$(echo bundle*)" "bundle*"
-    autotune --config "$sweeps/scale.ini" --quiet
-    exits 0
-    autotune bundle --templates "$sweeps/templates" --output bundle/
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --quiet
+    expect 0 bundle --templates "$sweeps/templates" --output bundle/
     equal "$(echo bundle*)" "bundle"
     cp -r bundle before
     cp -r "$sweeps/templates" .
     echo "int x = oops;" >>templates/scale.cu
     autotune --config "$sweeps/scale.ini" --quiet
     sed -i 's/^template_hash = ./template_hash = x/' results/tuned.ini
-    autotune bundle --templates templates --output bundle
-    exits 2
+    expect 2 bundle --templates templates --output bundle
     diff -r bundle before
     equal "$(echo bundle*)" "bundle"
 }
 
 @test "an unknown kernel is named with the nearest, by every command" {
-    autotune --config "$sweeps/scale.ini" --quiet
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --quiet
     local command
     for command in "explain --arch sm_90" "export --header" "report" "bundle --output b" \
         "tune --config $sweeps/scale.ini" "check --config $sweeps/scale.ini"; do
         # shellcheck disable=SC2086
-        autotune $command --kernel scael
-        exits 2
+        expect 2 $command --kernel scael
         has err "unknown kernel 'scael'; did you mean 'scale'?"
     done
-    autotune bundle --output b --templates "$sweeps/templates" --source own.cu=scael
-    exits 2
+    expect 2 bundle --output b --templates "$sweeps/templates" --source own.cu=scael
     has err "unknown kernel 'scael'; did you mean 'scale'?"
-    autotune emit --kernel scael --templates "$sweeps/templates"
-    exits 2
+    expect 2 emit --kernel scael --templates "$sweeps/templates"
     has err "no template 'scael'; did you mean 'scale'?"
-    autotune compare --help
-    exits 0
+    expect 0 compare --help
     has out "Usage: autotune compare A B"
 }
 
 @test "emit shows the compiler's whole message" {
     cp -r "$sweeps/templates" .
     printf '__device__ int first = oops_one;\n__device__ int second = oops_two;\n' >>templates/scale.cu
-    autotune emit --kernel scale --templates templates --cubin --output scale.cubin
-    exits 2
+    expect 2 emit --kernel scale --templates templates --cubin --output scale.cubin
     has err oops_one oops_two "compilation failed"
     [ ! -e scale.cubin ]
 }
@@ -1030,16 +892,13 @@ compiles() {
 @test "two exported headers do not clash in silence" {
     tuned tuned.ini 00000001 Alpha 80 1024 1000
     autotune export --header -t tuned.ini --output all.h
-    autotune export --header -t tuned.ini -k scale --gpu Alpha --n 1024 --output one.h
-    exits 0
+    expect 0 export --header -t tuned.ini -k scale --gpu Alpha --n 1024 --output one.h
     sed 's/scale/other/; s/block_size = 64/block_size = 128/; s/mode = good/mode = wrong/' tuned.ini >other.ini
     autotune export --header -t other.ini --output all_other.h
-    autotune export --header -t other.ini -k other --gpu Alpha --n 1024 --output other.h
-    exits 0
+    expect 0 export --header -t other.ini -k other --gpu Alpha --n 1024 --output other.h
     sed 's/block_size = 64/block_size = 128/' tuned.ini >changed.ini
     autotune export --header -t changed.ini --output all_changed.h
-    autotune export --header -t changed.ini -k scale --gpu Alpha --n 1024 --output changed.h
-    exits 0
+    expect 0 export --header -t changed.ini -k scale --gpu Alpha --n 1024 --output changed.h
 
     text='int size[BLOCK_SIZE == 64 && SCALE_BLOCK_SIZE == 64 ? 1 : -1];'
     compiles one.h one.h all.h all.h

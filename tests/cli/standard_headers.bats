@@ -31,8 +31,7 @@ kernel() {
 
 @test "what kernels use of the standard headers is there, and is right" {
     own "$SOURCE_DIR/tests/format/standard_headers.cu"
-    autotune check --compile --template own.ini --arch sm_75
-    exits 0
+    expect 0 check --compile --template own.ini --arch sm_75
     lacks err warning
 }
 
@@ -40,21 +39,17 @@ kernel() {
     kernel '#include <cstdint>' '#include <tuple>' '#include <utility>' '#include <algorithm>' \
         '__device__ std::tuple<int, std::uint64_t> both(1, 2);' \
         '#define LIMIT std::get<0>(both) + std::max(1, 2)'
-    autotune check --compile --template own.ini --arch sm_90
-    exits 0
+    expect 0 check --compile --template own.ini --arch sm_90
     lacks err warning
 }
 
 @test "a header in the template's folders comes before ours" {
     kernel '#include <limits.h>' '#define LIMIT INT_MAX'
-    autotune check --compile --template own.ini --arch sm_90
-    exits 0
+    expect 0 check --compile --template own.ini --arch sm_90
     echo '#define INT_MAX not_a_number' >limits.h
-    autotune check --compile --template own.ini --arch sm_90
-    exits 2
+    expect 2 check --compile --template own.ini --arch sm_90
     has err 'identifier "not_a_number" is undefined'
     kernel '#include <vector>' '#define LIMIT 1'
-    autotune check --compile --template own.ini --arch sm_90
-    exits 2
+    expect 2 check --compile --template own.ini --arch sm_90
     has err 'cannot open source file "vector"'
 }

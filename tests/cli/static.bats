@@ -10,8 +10,7 @@ no_gpu() {
 @test "every variant has a row on four architectures" {
     no_gpu
     for arch in sm_80 sm_90 sm_100 sm_120; do
-        autotune --config "$sweeps/scale.ini" --arch $arch --format csv
-        exits 0
+        expect 0 --config "$sweeps/scale.ini" --arch $arch --format csv
         equal "$(count outcome compiled)" 9
         [ "$(column registers | sort -n | head -n 1)" -ge 8 ]
         # 1024 threads: two blocks of 32 warps where an SM holds 64, one where it holds 48
@@ -22,8 +21,7 @@ no_gpu() {
 
 @test "says that nothing was timed, and writes no tuned INI" {
     no_gpu
-    autotune --config "$sweeps/scale.ini" --arch sm_90
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --arch sm_90
     grep -qiE 'static|nothing (was|is) timed|not timed' out
     has out scale sm_90 regs occ.
     [ ! -e results/tuned.ini ]
@@ -32,8 +30,7 @@ no_gpu() {
 
 @test "the table has a row for every variant, up to ten" {
     no_gpu
-    autotune --config "$sweeps/scale.ini" --arch sm_90 --quiet
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --arch sm_90 --quiet
     for block_size in 64 256 1024; do
         for num_load in 1 4 16; do
             grep -qE "(^|[^0-9])$block_size +$num_load([^0-9]|$)" out
@@ -49,29 +46,25 @@ n = 2^14, 2^15, 2^16
 block_size = 64, 128, 256, 512
 num_load = 1, 2, 4
 INI
-    autotune --config sweep.ini --arch sm_90
-    exits 0
+    expect 0 --config sweep.ini --arch sm_90
     equal "$(grep -c "static mode:" out)" 1
     has out "the same for 3 problems: n=16384 factor=1.5, n=32768 factor=1.5, n=65536 factor=1.5" \
         "10 of 12 variants, highest occupancy first; --top 12 shows all"
     lacks out "try values beyond"
     equal "$(find results/static-sm_90/scale -name '*.csv' | wc -l)" 3
     sed 1d out >first # as the record has it
-    autotune report
-    exits 0
+    expect 0 report
     sed 1d out | cmp first -
     autotune report --format csv
     equal "$(count n 16384)" 12
     equal "$(count n 65536)" 12
-    autotune --config sweep.ini --arch sm_90 --top 12
-    exits 0
+    expect 0 --config sweep.ini --arch sm_90 --top 12
     lacks out "shows all"
 }
 
 @test "a kernel of 2-D tiles that the host program has never heard of" {
     no_gpu
-    autotune --config "$SOURCE_DIR/tests/foreign/sweep.ini" --arch sm_90 --format csv
-    exits 0
+    expect 0 --config "$SOURCE_DIR/tests/foreign/sweep.ini" --arch sm_90 --format csv
     equal "$(count outcome compiled)" 14
     # 32 x 33 floats with padding, 32 x 32 without
     column static_shared_bytes >shared 2>&1 || column shared_bytes >shared
@@ -85,8 +78,7 @@ INI
 [scale]
 mode = good, broken
 INI
-    autotune --config sweep.ini --arch sm_90 --format csv
-    exits 0
+    expect 0 --config sweep.ini --arch sm_90 --format csv
     equal "$(count outcome compiled)" 1
     equal "$(count outcome compile_error)" 1
     has out "this variant does not compile"
@@ -98,16 +90,14 @@ INI
 [scale]
 mode = good, constrained
 INI
-    autotune --config sweep.ini --arch sm_90 --format csv
-    exits 0
+    expect 0 --config sweep.ini --arch sm_90 --format csv
     equal "$(count outcome compiled)" 1
     equal "$(count outcome constraint)" 1
 }
 
 @test "an architecture that is not known, with those that are" {
     no_gpu
-    autotune --config "$sweeps/scale.ini" --arch sm_9
-    exits 2
+    expect 2 --config "$sweeps/scale.ini" --arch sm_9
     has err "'sm_9'" sm_90
     [ ! -s out ]
 }
@@ -115,12 +105,10 @@ INI
 @test "a second run compiles nothing" {
     rm -rf cache
     no_gpu
-    autotune --config "$sweeps/scale.ini" --arch sm_90
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --arch sm_90
     find cache -type f -newer out >before
     ls -lR --time-style=full-iso cache >first
-    autotune --config "$sweeps/scale.ini" --arch sm_90
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --arch sm_90
     ls -lR --time-style=full-iso cache >second
     cmp first second
 }
@@ -128,15 +116,13 @@ INI
 @test "without NVRTC: exit 3, saying where it was looked for" {
     no_gpu
     export AUTOTUNE_NVRTC=$scratch/nothing/libnvrtc.so
-    autotune --config "$sweeps/scale.ini" --arch sm_90
-    exits 3
+    expect 3 --config "$sweeps/scale.ini" --arch sm_90
     has err "$scratch/nothing/libnvrtc.so"
 }
 
 @test "the shipped sweep: every variant compiles or says why not" {
     no_gpu
-    autotune --config "$SOURCE_DIR/configs/sweep.ini" --arch sm_90 --kernel grid_barrier --format csv
-    exits 0
+    expect 0 --config "$SOURCE_DIR/configs/sweep.ini" --arch sm_90 --kernel grid_barrier --format csv
     [ "$(count outcome compiled)" -gt 0 ]
     equal "$(count outcome compile_error)" 0
 }

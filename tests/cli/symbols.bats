@@ -11,8 +11,7 @@ load helper
 n = 2^10, 2^12
 block_size = 64, 128, 256
 INI
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count outcome measured)" 6
     # every copy of a finalist's code asks for its four
     [ "$(grep -c cuModuleGetGlobal calls)" -gt 100 ]
@@ -28,8 +27,7 @@ block_size = 64, 128
 INI
     sed -i '/^\[buffer.state\]/,/^fill/d;/^\[expect.total\]/,/^compare/d;/^\[expect.state\]/,/^compare/d' templates/symbols.ini
     sed -i '/^\[buffer.total\]/,/^access/d' templates/symbols.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count runs 32)" 2
 }
 
@@ -42,8 +40,7 @@ block_size = 64, 128, 256, 512
 INI
         sed -i '/^\[buffer.state\]/,/^fill/d;/^\[expect.total\]/,/^compare/d;/^\[expect.state\]/,/^compare/d' templates/symbols.ini
         sed -i '/^\[buffer.total\]/,/^access/d;s/^fill = counting(1, 1)/fill = uniform(-1, 1)/' templates/symbols.ini
-        autotune --config sweep.ini --format csv --remeasure
-        exits 0
+        expect 0 --config sweep.ini --format csv --remeasure
         equal "$(count outcome measured)" 4
     done
 }
@@ -53,8 +50,7 @@ INI
 [symbols]
 mode = good, wrong, spoil
 INI
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     paste -d: <(column mode) <(column outcome) <(column reason) >outcomes
     has outcomes "good:measured:" "wrong:wrong_result:total[1] is" "spoil:wrong_result:input 'offsets' was changed"
 }
@@ -66,8 +62,7 @@ gain = 1, 2
 mode = good, wrong
 INI
     sed -i 's/^mode = .*/&\n\n[launch_parameters]\ngain = 1/;s/^fill = counting(1, 1)/fill = constant(gain)/' templates/symbols.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(paste -d: <(column mode) <(column gain) <(column outcome) | sort | tr '\n' ' ')" \
         "good:1:measured good:2:measured wrong:1:wrong_result wrong:2:wrong_result "
 }
@@ -75,16 +70,14 @@ INI
 @test "a variable of another size, a missing or unreachable one is named, at the buffer's line" {
     sweep <<<'[symbols]'
     sed -i 's/^taps = 4/taps = 5/' templates/symbols.ini
-    autotune --config sweep.ini
-    exits 2
+    expect 2 --config sweep.ini
     has err "symbols.ini:18: buffer 'weights': its length takes 20 bytes, but the variable 'weights' has 16"
     for edit in 's/float weights/float weihgts/' 's/^__constant__ float.*/namespace own\n{\n&\n}\nusing own::weights;/'; do
         sweep <<<'[symbols]'
         cp "$sweeps/templates/symbols.ini" templates
         sed -i "$edit" templates/symbols.cu
         sed -i 's/weights\[k\]/(k + 1.0f)/' templates/symbols.cu
-        autotune --config sweep.ini --format csv
-        exits 1
+        expect 1 --config sweep.ini --format csv
         equal "$(column outcome)" invalid
         column reason >reasons
         has reasons "buffer 'weights': the source has no variable 'weights'; is it at namespace scope"
@@ -96,8 +89,7 @@ INI
         sweep <<<'[symbols]'
         cp "$sweeps/templates/symbols.ini" templates
         sed -i "$edit" templates/symbols.ini
-        autotune check --config sweep.ini
-        exits 2
+        expect 2 check --config sweep.ini
         has err symbols.ini: "$message"
     done <<'END'
 s/^symbol = weights/symbol = own::weights/|symbol 'own::weights' is not the name of a variable at namespace scope

@@ -11,8 +11,7 @@ load helper
 mode = plain, swizzled
 (width, height, pitch) = (100, 70, 104), (32, 64, 32)
 INI
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count outcome measured)" 4
     has calls "tensor map: type 7 rank 2 swizzle 0 interleave 0 l2 2 fill 0" \
         "tensor map: type 7 rank 2 swizzle 3 interleave 0 l2 3 fill 0"
@@ -47,8 +46,7 @@ END
     while IFS='|' read -r edit message; do
         sed "$edit" "$sweeps/templates/tensor.ini" >tensor.ini
         cp "$sweeps/templates/tensor.cu" .
-        autotune check --template tensor.ini
-        exits 2
+        expect 2 check --template tensor.ini
         has err "tensor.ini:" "$message"
     done <<'END'
 s/l2(256)/swizzle(64)/|'swizzle' is given twice in a tensor map
@@ -66,16 +64,14 @@ END
     while IFS='|' read -r edit message; do
         sed "$edit" "$sweeps/templates/tensor.ini" >tensor.ini
         cp "$sweeps/templates/tensor.cu" .
-        autotune check --compile --template tensor.ini --arch sm_90
-        exits 2
+        expect 2 check --compile --template tensor.ini --arch sm_90
         has err "tensor.ini:29: " "$message"
     done <<'END'
 s/arguments = tensor_map.*, out, int/arguments = in, out, int/|kernel 'tensor_plain' has parameter 1, 'const __grid_constant__ tensor_map in', of 128 bytes; 'arguments' gives 'in', of 8 bytes
 s/, out, int32 width/, tensor_map(out, width, 32), int32 width/|parameter 2 of kernel 'tensor_plain' is 'float *out', but the argument is 'tensor_map(out, …)'
 END
     cp "$sweeps/templates/tensor.ini" .
-    autotune check --compile --template tensor.ini --arch sm_80
-    exits 2
+    expect 2 check --compile --template tensor.ini --arch sm_80
     has err "tensor.ini:29: argument 'in' of launch 'plain' is a tensor map, which needs compute capability 9.0 or newer"
 }
 

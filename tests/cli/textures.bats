@@ -11,16 +11,14 @@ load helper
 method = memory, fetch, point, linear
 block_size = 128, 256
 INI
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count outcome measured)" 8
     # six variants have one; finalists load again, and the driver frees those when the worker exits
     [ "$(grep -c cuTexObjectDestroy calls)" -ge 6 ]
     # one address cannot be the address of every run of a batch, unless the cache is warm
     equal "$(count runs 1)" 8
     sed -i 's/^\[kernel\]/&\ncache = warm/' templates/blur.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count runs 32)" 8
 }
 
@@ -30,8 +28,7 @@ INI
 method = point, linear
 INI
     sed -i 's/texture(in, width, height)/texture(in, width, height, border)/' templates/blur.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     paste -d: <(column method) <(column outcome) >outcomes
     has outcomes point:wrong_result linear:measured
 }

@@ -9,8 +9,7 @@ tuned() {
 }
 
 @test "finds the best of the model, and writes it to the tuned INI" {
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     has out scale "Stand-in H200" measured
     equal "$(tuned kernel)" scale
     equal "$(tuned gpu)" "Stand-in H200"
@@ -32,21 +31,18 @@ tuned() {
 }
 
 @test "every variant is measured, its report lies in the results folder" {
-    autotune --config "$sweeps/scale.ini" --format csv
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --format csv
     equal "$(count outcome measured)" 9
     equal "$(find results/stand-in-h200 -type f)" results/stand-in-h200/scale/n-16384-factor-1.5.csv
     equal "$(count outcome measured results/stand-in-h200/scale/*.csv)" 9
 }
 
 @test "a second run has nothing to do, and changes nothing" {
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     cp results/tuned.ini before
     stand_in "log = $scratch/calls"
     sleep 1 # the date would be another
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     cat out err >said
     grep -qi "nothing to do" said
     lacks calls cuLaunchKernel
@@ -60,16 +56,13 @@ tuned() {
     sed -i '1i %:include "gain.h"\n#inc\\\nlude "spliced.h"' templates/scale.cu
     echo '#define GAIN 1' >templates/gain.h
     echo >templates/spliced.h
-    autotune --config sweep.ini --quiet
-    exits 0
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini --quiet
+    expect 0 --config sweep.ini
     cat out err >said
     grep -qi "nothing to do" said
     for header in gain.h spliced.h; do
         echo '#error changed' >>templates/$header
-        autotune --config sweep.ini --remeasure
-        exits 2
+        expect 2 --config sweep.ini --remeasure
         has err changed
         sed -i '$d' templates/$header
     done
@@ -82,11 +75,9 @@ tuned() {
     npy templates/zero.npy '<f4' False 4096 16384
     cp templates/zero.npy templates/expected.npy
     printf 'x' | dd of=templates/expected.npy bs=1 seek=9000 conv=notrunc status=none
-    autotune --config sweep.ini
-    exits 1
+    expect 1 --config sweep.ini
     cp templates/zero.npy templates/expected.npy
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     has results/tuned.ini "kernel = scale"
     autotune --config sweep.ini
     has err "nothing to do"
@@ -117,23 +108,19 @@ tuned() {
     sed -i '1i #ifndef NUM_LOAD\n#define NUM_LOAD 1\n#endif\n#define PATH <v/NUM_LOAD.h>\n#include PATH' templates/scale.cu
     mkdir templates/v
     touch templates/v/1.h templates/v/4.h
-    autotune check --config sweep.ini
-    exits 2
+    expect 2 check --config sweep.ini
     has err scale.cu:5 "the #include of 'PATH'" "'depends' in the template's [kernel]"
     sed -i '/^\[kernel\]/a depends = v/1.h, v/2.h, v/4.h, <cuda_fp16.h>' templates/scale.ini
-    autotune check --config sweep.ini
-    exits 2
+    expect 2 check --config sweep.ini
     has err "cannot find 'v/2.h', which 'depends' names"
     sed -i 's, v/2.h\,,,' templates/scale.ini
     echo '#include "deep.h"' >templates/v/4.h
     touch templates/v/deep.h
-    autotune --config sweep.ini --quiet
-    exits 0
+    expect 0 --config sweep.ini --quiet
     autotune --config sweep.ini
     has err "nothing to do"
     echo '#error changed' >templates/v/deep.h
-    autotune --config sweep.ini
-    exits 1
+    expect 1 --config sweep.ini
     has err changed
 }
 
@@ -146,8 +133,7 @@ tuned() {
     sed -i '/^\[kernel\]/a depends = v/1.h' templates/scale.ini
     mkdir templates/v
     touch templates/v/1.h templates/v/4.h
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count outcome measured)" 1
     equal "$(count outcome compile_error)" 1
     has out v/4.h "name it in 'depends'"
@@ -159,15 +145,12 @@ tuned() {
     sed -i 's/^num_load = 1/&\nratio = 3/' templates/scale.ini
     sed -i '1i #ifndef RATIO\n#define RATIO 3\n#endif\n#if RATIO < 2 // which refuses 3.0\n#error never\n#endif' templates/scale.cu
     printf '[sweep]\ntemplates = templates\ntuned = results/tuned.ini\nresults = results\n[scale]\nratio = 3\n' >sweep.ini
-    autotune --config sweep.ini --quiet
-    exits 0
+    expect 0 --config sweep.ini --quiet
     sed -i 's/^ratio = 3/&.0/' sweep.ini
-    autotune --config sweep.ini --format csv
-    exits 1
+    expect 1 --config sweep.ini --format csv
     equal "$(count outcome compile_error)" 1
     sed -i 's/^ratio = .*/ratio = 3/' sweep.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count outcome measured)" 1
     equal "$(tuned parameter.ratio)" 3
 }
@@ -176,23 +159,20 @@ tuned() {
     for seed in 1 2 3; do
         stand_in "noise=0.01" "seed=$seed"
         rm -rf results
-        autotune --config "$sweeps/scale.ini"
-        exits 0
+        expect 0 --config "$sweeps/scale.ini"
         equal "$(tuned parameter.block_size),$(tuned parameter.num_load)" 256,1
     done
 }
 
 @test "drift and throttling do not change the winner" {
     stand_in "drift=0.5" "throttle=2:0.4:1.5"
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     equal "$(tuned parameter.block_size),$(tuned parameter.num_load)" 256,1
 }
 
 @test "a host that is too slow at first still measures" {
     stand_in "unhidden=3"
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     equal "$(tuned parameter.block_size),$(tuned parameter.num_load)" 256,1
 }
 
@@ -203,8 +183,7 @@ n = 2^12, 2^14, 2^16
 num_load = 1, 4
 block_size = 256
 INI
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     equal "$(tuned problem.n | sort -n | tr '\n' ' ')" "4096 16384 65536 "
     # 64 blocks are the best: 2^16 elements need four of them a thread
     equal "$(grep -A40 'problem.n = 65536' results/tuned.ini | sed -n 's/^parameter.num_load = //p' | head -n 1)" 4
@@ -212,8 +191,7 @@ INI
 }
 
 @test "two dimensions, shared memory above 48 KB, scratch, loops, types, cooperation" {
-    autotune --config "$sweeps/shapes.ini" --format json
-    exits 0
+    expect 0 --config "$sweeps/shapes.ini" --format json
     lacks out wrong_result launch_error fault timeout load_error compile_error
     equal "$(tuned kernel | sort -u | tr '\n' ' ')" "rounds sum tile tree types "
     equal "$(tuned kernel | grep -c types)" 6
@@ -221,68 +199,56 @@ INI
 }
 
 @test "the cache state is recorded: warm where the template says so" {
-    autotune --config "$sweeps/shapes.ini" --kernel tree --kernel sum
-    exits 0
+    expect 0 --config "$sweeps/shapes.ini" --kernel tree --kernel sum
     equal "$(tuned cache | sort | tr '\n' ' ')" "cold warm "
 }
 
 @test "warm results stand beside cold ones: in the tuned INI, the record and the CSV files" {
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     cp results/tuned.ini cold.ini
     printf '[scale]\nn = 2^14\nblock_size = 64, 256, 1024\nnum_load = 1, 4, 16\ncache = warm\n' | sweep
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     equal "$(tuned cache | tr '\n' ' ')" "cold warm "
     equal "$(sed '/^$/d' results/tuned.ini | head -n "$(sed '/^$/d' cold.ini | wc -l)")" "$(sed '/^$/d' cold.ini)"
     equal "$(find results -name '*.csv' | wc -l)" 2
-    autotune report --format json
-    exits 0
+    expect 0 report --format json
     equal "$(python3 -c 'import json; print(*[study["cache"] for study in json.load(open("out"))])')" "cold warm"
-    autotune explain -k scale -g "Stand-in H200" --n 16384
-    exits 0
+    expect 0 explain -k scale -g "Stand-in H200" --n 16384
     lacks out warm
-    autotune explain -k scale -g "Stand-in H200" --n 16384 --cache warm
-    exits 0
+    expect 0 explain -k scale -g "Stand-in H200" --n 16384 --cache warm
     lacks out cold
 }
 
 @test "--tuned and --results choose where" {
-    autotune --config "$sweeps/scale.ini" --tuned mine.ini --results there
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --tuned mine.ini --results there
     equal "$(tuned kernel mine.ini)" scale
     [ ! -e results ]
     ls there/stand-in-h200/scale/*.csv
 }
 
 @test "--kernel tunes that one alone" {
-    autotune --config "$sweeps/shapes.ini" --kernel tile
-    exits 0
+    expect 0 --config "$sweeps/shapes.ini" --kernel tile
     equal "$(tuned kernel)" tile
 }
 
 @test "--quiet leaves standard error empty" {
-    autotune --config "$sweeps/scale.ini" --quiet
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --quiet
     [ ! -s err ]
 }
 
 @test "results go to standard output, progress to standard error, without control characters" {
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     [ -s out ]
     fails grep -q $'[\r\e]' out err
 }
 
 @test "one compile worker finds what many find" {
-    autotune --config "$sweeps/scale.ini" --jobs 1
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --jobs 1
     equal "$(tuned parameter.block_size),$(tuned parameter.num_load)" 256,1
 }
 
 @test "no worker outlives the run" {
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     equal "$(alive)" ""
 }
 
@@ -290,39 +256,33 @@ INI
     mkdir templates
     cp "$sweeps"/templates/scale.* templates
     sed 's/^templates = .*/templates = templates/' "$sweeps/scale.ini" >sweep.ini
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     first=$(tuned template_hash)
     sed -i '1s/^/\/\/ a remark\n/' templates/scale.cu
     sed -i 's/^description = .*/description = another/; s/^length = n$/length  =  n ; numbers/' templates/scale.ini
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     cat out err >said
     grep -qi "nothing to do" said
     equal "$(tuned template_hash)" "$first"
     sed -i '1s/^/__device__ int another;\n/' templates/scale.cu
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     [ "$(tuned template_hash)" != "$first" ]
     equal "$(tuned kernel)" scale
 }
 
 @test "values that are added later are tuned, the others are not measured again" {
     printf '[scale]\nblock_size = 256\nnum_load = 4, 16\n' | sweep
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     equal "$(tuned parameter.num_load)" 4
     printf '[scale]\nblock_size = 256\nnum_load = 1, 4, 16\n' | sweep
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count outcome measured)" 3
     equal "$(tuned parameter.num_load)" 1
 }
 
 # whole_again: the whole of scale.ini, which finds its own winner and no other study's marks
 whole_again() {
-    autotune --config "$sweeps/scale.ini" --format json
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --format json
     equal "$(tuned parameter.block_size),$(tuned parameter.num_load)" 256,1
     python3 -c 'import json
 study = json.load(open("out"))[0]
@@ -336,40 +296,33 @@ for variant in study["variants"]:
 }
 
 @test "a sweep that was narrowed and is widened again finds the winner of the whole" {
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     printf '[scale]\nblock_size = 64\nnum_load = 1\n' | sweep
     sed -i 's/^\[scale\]/&\nn = 2^14/' sweep.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(tuned parameter.block_size)" 64
     equal "$(tuned command)" "autotune --config sweep.ini --format csv"
     equal "$(count outcome measured)" 1
-    autotune report --format csv # says what that verdict was about
-    exits 0
+    expect 0 report --format csv # says what that verdict was about
     equal "$(count outcome measured)" 1
     whole_again
 }
 
 @test "a constraint that was added and is taken away again leaves no verdict behind" {
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     sed -e "s,^templates = .*,templates = $sweeps/templates," -e '$a constraint = block_size != 256' \
         "$sweeps/scale.ini" >sweep.ini
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     [ "$(tuned parameter.block_size)" != 256 ]
     whole_again
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     [ "$(tuned parameter.block_size)" != 256 ]
 }
 
 # constrained CONSTRAINT: the usual sweep with it
 constrained() {
     sed -e "s,^templates = .*,templates = $sweeps/templates," -e "\$a constraint = $1" "$sweeps/scale.ini" >sweep.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
 }
 
 @test "so does a constraint on the compiled kernel, whose variants are measured or ruled out after all" {
@@ -395,20 +348,17 @@ constrained() {
 @test "so does one that cannot be evaluated, in a sweep that has the name of its template" {
     printf '[scale]\nn = 2^10\nblock_size = 64, 256\nconstraint = registers // (block_size - 256) > -9\n' | sweep
     mv sweep.ini scale.ini
-    autotune --config scale.ini --format csv
-    exits 0
+    expect 0 --config scale.ini --format csv
     equal "$(count outcome invalid)" 1
     has out "scale.ini:8: constraint: cannot evaluate 'registers // (block_size - 256) > -9'"
     # another one that cannot be evaluated is another decision
     sed -i 's/^constraint = .*/constraint = registers % (block_size - 256) > -999/' scale.ini
-    autotune --config scale.ini --format csv
-    exits 0
+    expect 0 --config scale.ini --format csv
     has out "scale.ini:8: constraint: cannot evaluate 'registers % (block_size - 256) > -999'"
     autotune --config scale.ini --format csv
     has err "nothing to do"
     sed -i 's/^constraint = .*/constraint = registers > 9/' scale.ini
-    autotune --config scale.ini --format csv
-    exits 0
+    expect 0 --config scale.ini --format csv
     equal "$(count outcome measured)" 2
 }
 
@@ -417,8 +367,7 @@ constrained() {
     autotune --config sweep.ini --format csv
     equal "$(count outcome wrong_result)" 1
     echo 'constraint = registers > 200 or mode == "good"' >>sweep.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(count outcome constraint)" 1
 }
 
@@ -434,8 +383,7 @@ constrained() {
 }
 
 @test "a narrowed sweep that is interrupted does not spoil the verdict of the whole" {
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     printf '[scale]\nblock_size = 64, 1024\nnum_load = 1, 4\n' | sweep
     sed -i 's/^\[scale\]/&\nn = 2^14/' sweep.ini
     stand_in "log = $scratch/calls" "fault = cuModuleLoadData:4:hang"
@@ -460,21 +408,18 @@ print(len(set(study["variants"][study["winner"]]["samples_ns"])))'
 
 @test "each round of the finals runs in another copy of the code, whose addresses are worth a percent" {
     stand_in "noise=0" "placement=0.01" "base_ns=30000"
-    autotune --config "$sweeps/scale.ini" --format json
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --format json
     [ "$(different_samples)" -ge 10 ] # as many as there are rounds; one copy alone would give one
 }
 
 @test "each round of the finals has the buffers at another address, which may be worth a percent" {
     stand_in "noise=0" "addresses=0.01" "base_ns=30000"
-    autotune --config "$sweeps/scale.ini" --format json
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --format json
     [ "$(different_samples)" -ge 8 ] # places may be alike
     # so do scratch buffers: four finalists each make one place a round, beside the two of `in` and `out`
     stand_in "steepness=0" "base_ns=30000" "log = $scratch/calls"
     printf '%s\n' '[sum]' 'block_size = 64, 128' 'blocks = 8, 16' | sweep
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     [ "$(count finalist 1)" -eq 4 ]
     [ "$(grep -c ' cuMemAlloc' calls)" -ge $(((2 + 4) * 9)) ]
 }
@@ -482,15 +427,13 @@ print(len(set(study["variants"][study["winner"]]["samples_ns"])))'
 @test "with a warm cache, buffers stay where they are" {
     stand_in "noise=0" "addresses=0.01" "base_ns=30000"
     printf '[scale]\ncache = warm\nblock_size = 64, 256\n' | sweep
-    autotune --config sweep.ini --format json
-    exits 0
+    expect 0 --config sweep.ini --format json
     [ "$(different_samples)" -le 2 ] # what the timer's step makes of one
 }
 
 @test "where memory for further places is short, the finals use those that there are" {
     stand_in "noise=0" "addresses=0.01" "base_ns=30000" "l2_bytes=1000000" "memory_bytes=21000000"
-    autotune --config "$sweeps/scale.ini" --format json
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --format json
     [ "$(different_samples)" -ge 2 ]
     [ "$(different_samples)" -lt 10 ]
 }
@@ -499,8 +442,7 @@ print(len(set(study["variants"][study["winner"]]["samples_ns"])))'
     local seed
     for seed in 8 16 24; do
         stand_in "base_ns=30000" "steepness=0.003" "addresses=0.007" "seed=$seed"
-        autotune --config "$sweeps/scale.ini" --remeasure --format csv
-        exits 0
+        expect 0 --config "$sweeps/scale.ini" --remeasure --format csv
         equal "$(tuned parameter.block_size) $(tuned parameter.num_load)" "256 1"
     done
 }
@@ -522,7 +464,6 @@ print(len(set(study["variants"][study["winner"]]["samples_ns"])))'
     wait $run || code=$?
     exits 0
     equal "$(count outcome measured)" 20
-    autotune --config sweep.ini
-    exits 2
+    expect 2 --config sweep.ini
     has err "gain.h(2)"
 }

@@ -4,26 +4,21 @@ load helper
 shared_cubins=1
 
 tuned_once() {
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
 }
 
 @test "one bad section costs itself alone: it is named, and left as it was" {
     tuned_once
     printf '\n[my 1]\nkernel = my-kernel\nsamples = 3\n' >>results/tuned.ini
     cp results/tuned.ini before
-    autotune --config "$sweeps/scale.ini" --remeasure
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --remeasure
     has err "results/tuned.ini:" "section 'my 1' is skipped" "'my-kernel' of key 'kernel' is not a lower-case name"
     has results/tuned.ini "[my 1]" "kernel = my-kernel"
-    autotune explain --kernel scale --arch sm_90 --n 2^14
-    exits 0
+    expect 0 explain --kernel scale --arch sm_90 --n 2^14
     has err "a section is skipped: 'my-kernel' of key 'kernel'"
-    autotune compare before results/tuned.ini
-    exits 0
+    expect 0 compare before results/tuned.ini
     has err "section 'my 1' is skipped"
-    autotune merge before results/tuned.ini --output both.ini
-    exits 0
+    expect 0 merge before results/tuned.ini --output both.ini
     has both.ini "[my 1]"
     equal "$(grep -c '^kernel = scale' both.ini)" 1
 }
@@ -31,11 +26,9 @@ tuned_once() {
 @test "comments and keys of a newer autotune survive an update and a merge" {
     tuned_once
     sed -i 's/^samples = .*/& ; enough\n; why this one won\nnewer_key = 5/' results/tuned.ini
-    autotune --config "$sweeps/scale.ini" --remeasure
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --remeasure
     has results/tuned.ini "; enough" "; why this one won" "newer_key = 5"
-    autotune merge results/tuned.ini --output merged.ini
-    exits 0
+    expect 0 merge results/tuned.ini --output merged.ini
     cmp results/tuned.ini merged.ini
 }
 

@@ -59,36 +59,28 @@ CUDA
 
 @test "units are compiled and linked, and tuned again if one of them or its header changes" {
     own
-    autotune check --compile --template own.ini --arch sm_75
-    exits 0
-    autotune --template own.ini --set num_load=1,2 --format csv --results r
-    exits 0
+    expect 0 check --compile --template own.ini --arch sm_75
+    expect 0 --template own.ini --set num_load=1,2 --format csv --results r
     equal "$(count outcome measured)" 1 # and its twin
     autotune --template own.ini --set num_load=1,2 --results r
     has err "nothing to do"
     echo '#define TIMES(a, b) ((b) * (a))' >other/times.h
-    autotune --template own.ini --set num_load=1,2 --results r
-    exits 0
+    expect 0 --template own.ini --set num_load=1,2 --results r
     lacks err "nothing to do"
     sed -i 's/: 0/: 1/' other/unit.cu
-    autotune --template own.ini --set num_load=1,2 --results r
-    exits 0
+    expect 0 --template own.ini --set num_load=1,2 --results r
     lacks err "nothing to do"
 }
 
 @test "every unit is emitted and bundled" {
     own
     for kind in source ptx; do
-        autotune emit --kernel own --templates . --$kind
-        exits 0
+        expect 0 emit --kernel own --templates . --$kind
         has out "own.cu" "unit.cu"
     done
-    autotune emit --kernel own --templates . --cubin --output own.cubin
-    exits 0
-    autotune --template own.ini --tuned tuned.ini
-    exits 0
-    autotune bundle --tuned tuned.ini --templates . --output bundle
-    exits 0
+    expect 0 emit --kernel own --templates . --cubin --output own.cubin
+    expect 0 --template own.ini --tuned tuned.ini
+    expect 0 bundle --tuned tuned.ini --templates . --output bundle
     cmp bundle/templates/other/unit.cu other/unit.cu
     cmp bundle/templates/other/times.h other/times.h
     cmp bundle/cubin/own-*.cubin own.cubin
@@ -97,31 +89,26 @@ CUDA
 @test "what the linker refuses is a compile error with its message" {
     own
     sed -i 's/float times/float twice/' other/unit.cu
-    autotune --template own.ini --arch sm_90 --format csv
-    exits 1
+    expect 1 --template own.ini --arch sm_90 --format csv
     column reason >reasons
     has reasons "Undefined reference to '_Z5timesff'"
     own
     echo 'extern "C" __global__ void scale_good() {}' >>other/unit.cu
-    autotune check --compile --template own.ini --arch sm_90
-    exits 2
+    expect 2 check --compile --template own.ini --arch sm_90
     has err "error: 'scale_good' is defined in" "own.cu' and in" "unit.cu'"
     own
     sed -i 's/TIMES/TIME/' other/unit.cu
-    autotune check --compile --template own.ini --arch sm_90
-    exits 2
+    expect 2 check --compile --template own.ini --arch sm_90
     has err "unit.cu(4): error" "TIME"
 }
 
 @test "a unit that is missing or listed twice is refused" {
     own
     sed -i 's|other/unit.cu|other/units.cu|' own.ini
-    autotune check --template own.ini
-    exits 2
+    expect 2 check --template own.ini
     has err "cannot open './other/units.cu'"
     own
     sed -i 's|other/unit.cu|own.cu|' own.ini
-    autotune check --template own.ini
-    exits 2
+    expect 2 check --template own.ini
     has err "own.cu' is listed twice"
 }

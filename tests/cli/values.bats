@@ -4,11 +4,9 @@ shared_cubins=yes
 load helper
 
 @test "--set takes the place of the sweep's values, for tune and check" {
-    autotune check --config "$sweeps/scale.ini" --set n=2^10,2^12 --set block_size=128,256 --set num_load=2
-    exits 0
+    expect 0 check --config "$sweeps/scale.ini" --set n=2^10,2^12 --set block_size=128,256 --set num_load=2
     has out "block_size          128, 256" "num_load            2" "n=1024 factor=1.5: 2 variants of 2" "n=4096"
-    autotune --config "$sweeps/scale.ini" --set n=2^10 -s block_size=128,256 -s num_load=2 --format csv
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --set n=2^10 -s block_size=128,256 -s num_load=2 --format csv
     equal "$(column block_size | tr '\n' ' ')" "128 256 "
     equal "$(count n 1024)" 2
     has results/tuned.ini "problem.n = 1024" "parameter.num_load = 2"
@@ -16,42 +14,32 @@ load helper
 
 @test "--template needs no sweep: defaults, and --set" {
     cp "$sweeps"/templates/scale.* .
-    autotune --template scale.ini --set block_size=128,256 --format csv
-    exits 0
+    expect 0 --template scale.ini --set block_size=128,256 --format csv
     equal "$(column block_size | tr '\n' ' ')" "128 256 "
     has results/tuned.ini "kernel = scale" "problem.n = 16384"
-    autotune check --template scale.ini
-    exits 0
+    expect 0 check --template scale.ini
     has out "1 variant of 1"
-    autotune --template nowhere.ini
-    exits 2
+    expect 2 --template nowhere.ini
     has err nowhere.ini
-    autotune --template scale.ini --config sweep.ini
-    exits 2
+    expect 2 --template scale.ini --config sweep.ini
     has err "--template names the only kernel"
 }
 
 @test "--set of what no kernel has, with the nearest" {
-    autotune check --config "$sweeps/scale.ini" --set blok_size=1
-    exits 2
+    expect 2 check --config "$sweeps/scale.ini" --set blok_size=1
     has err "--set: unknown parameter or problem value 'blok_size'; did you mean 'block_size'?"
-    autotune check --config "$sweeps/scale.ini" --set block_size
-    exits 2
+    expect 2 check --config "$sweeps/scale.ini" --set block_size
     has err "--set 'block_size' has no value"
-    autotune check --config "$sweeps/scale.ini" --set block_size=12x
-    exits 2
+    expect 2 check --config "$sweeps/scale.ini" --set block_size=12x
     has err "--set: " 12x
-    autotune check --config "$sweeps/scale.ini" --set mode=wronk
-    exits 2
+    expect 2 check --config "$sweeps/scale.ini" --set mode=wronk
     has err "--set: unknown value of mode 'wronk'; did you mean 'wrong'?"
-    autotune check --config "$sweeps/scale.ini" --set n=1 --set n=2
-    exits 2
+    expect 2 check --config "$sweeps/scale.ini" --set n=1 --set n=2
     has err "--set: 'n' is given twice"
 }
 
 @test "of several kernels, those that have the name are set" {
-    autotune check --config "$sweeps/shapes.ini" --kernel sum --kernel tree --set blocks=2
-    exits 0
+    expect 0 check --config "$sweeps/shapes.ini" --kernel sum --kernel tree --set blocks=2
     has out "blocks              2"
 }
 
@@ -61,12 +49,10 @@ load helper
 (n, factor) = (2^10, 0.5), (2^12, 2.5)
 (num_load, block_size) = (1, 64), (4, 64), (2, 256)
 INI
-    autotune check --config sweep.ini
-    exits 0
+    expect 0 check --config sweep.ini
     has out "n=1024 factor=0.5: 3 variants" "n=4096 factor=2.5: 3 variants"
     lacks out "n=1024 factor=2.5"
-    autotune --config sweep.ini --arch sm_90 --format csv
-    exits 0
+    expect 0 --config sweep.ini --arch sm_90 --format csv
     equal "$(paste -d: <(column n) <(column factor) <(column block_size) <(column num_load) | sort | tr '\n' ' ')" \
         "1024:0.5:256:2 1024:0.5:64:1 1024:0.5:64:4 4096:2.5:256:2 4096:2.5:64:1 4096:2.5:64:4 "
 }
@@ -77,8 +63,7 @@ INI
 block_size = 64, 128
 num_load = 1, 2
 INI
-    autotune check --config sweep.ini --set '(mode, block_size, num_load) = (good, 64, 1), (wrong, 128, 2)' --set n=1024,2048
-    exits 0
+    expect 0 check --config sweep.ini --set '(mode, block_size, num_load) = (good, 64, 1), (wrong, 128, 2)' --set n=1024,2048
     has out "n=1024 factor=1.5: 2 variants" "n=2048 factor=1.5: 2 variants"
 }
 
@@ -90,8 +75,7 @@ INI
         done
         echo ' (4000, 4, good)'
     } | sweep
-    autotune check --config sweep.ini
-    exits 0
+    expect 0 check --config sweep.ini
     has out ": 3001 variants" "(block_size, num_load, mode) is one of 3001 tuples"
 }
 
@@ -107,7 +91,6 @@ INI
     autotune check --config sweep.ini
     refuses 7 "'n' is given twice"
     printf '[scale]\n(n, factor) = (1, 2)\n' | sweep
-    autotune check --config sweep.ini --set n=3
-    exits 2
+    expect 2 check --config sweep.ini --set n=3
     has err "the sweep has tuples of '(n, factor)'; set all of their names"
 }

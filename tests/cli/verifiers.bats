@@ -18,22 +18,19 @@ outcomes() {
 @test "a verifier counts wrong elements, with the expected result of each variant" {
     printf '[march]\nsteps = 1, 2\npad = 0, 1\nmode = good, fixed\n' | sweep
     verifier march_count
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(paste -d: <(column mode) <(column steps) <(column outcome) | sort | uniq -c | awk '{ printf "%s %s ", $1, $2 }')" \
         "2 fixed:1:measured 2 fixed:2:wrong_result 2 good:1:measured 2 good:2:measured "
     column reason >reasons
     has reasons "verifier 'march_count' counts 878 wrong elements of state"
-    autotune run --template templates/march.ini --set steps=2 --set mode=fixed
-    exits 1
+    expect 1 run --template templates/march.ini --set steps=2 --set mode=fixed
     has out "wrong_result: verifier 'march_count' counts 878 wrong elements of state"
 }
 
 @test "what changes inputs or writes out of bounds is found before a verifier reads it, and does not spoil it" {
     printf '[march]\nmode = good, overrun, spoil, fault, lazy\n' | sweep
     verifier march_count
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(outcomes)" "fault:fault good:measured lazy:wrong_result overrun:wrong_result spoil:wrong_result "
     column reason >reasons
     has reasons "input 'weights' was changed" "4 bytes outside buffer 'state' were written"
@@ -50,8 +47,7 @@ access = read
 fill = kernel(march_reference, state, weights, goal, uint64 n, int32 pad, int32 steps)
 INI
     verifier march_count "state, goal, wrong, uint64 n, double 0.001"
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(outcomes)" "fixed:measured fixed:measured fixed:wrong_result fixed:wrong_result \
 good:measured good:measured good:measured good:measured "
 }
@@ -61,16 +57,14 @@ good:measured good:measured good:measured good:measured "
     printf '[buffer.more]\ntype = float\nlength = n\naccess = write\n' >>templates/march.ini
     verifier march_count "more, uint64 0, wrong, uint64 0, double 0"
     sed -i 's/^\[verify.state\]/[verify.more]/;s/^reference = .*/&\ncompare = relative(1e-5)/' templates/march.ini
-    autotune --config sweep.ini --format csv
-    exits 1
+    expect 1 --config sweep.ini --format csv
     equal "$(column outcome):$(column reason)" "wrong_result:more was not written"
 }
 
 @test "a verifier that crashes is named" {
     printf '[march]\nsteps = 1, 2\n' | sweep
     verifier march_faulty_count
-    autotune --config sweep.ini --format csv
-    exits 1
+    expect 1 --config sweep.ini --format csv
     equal "$(column outcome | sort -u)" fault
     column reason >reasons
     has reasons "verifier 'march_faulty_count':" CUDA_ERROR_ILLEGAL_ADDRESS
@@ -80,8 +74,7 @@ good:measured good:measured good:measured good:measured "
     printf '[march]\nsteps = 1, 2\n' | sweep
     verifier march_count
     sed -i 's/^grid = 4$/grid = n \/\/ 4096/' templates/march.ini
-    autotune --config sweep.ini --format csv
-    exits 2
+    expect 2 --config sweep.ini --format csv
     has err "march.ini:79: verifier 'march_count' has no blocks or no threads, but its buffer has elements"
     lacks out ,measured,
 }
@@ -89,8 +82,7 @@ good:measured good:measured good:measured good:measured "
 @test "a verifier that changes an input is named, and no variant is blamed for it" {
     printf '[march]\nsteps = 1, 2\n' | sweep
     verifier march_spoiling_count "weights, wrong"
-    autotune --config sweep.ini --format csv
-    exits 2
+    expect 2 --config sweep.ini --format csv
     has err "march.ini:79: after verifier 'march_spoiling_count': input 'weights' was changed"
     fails grep wrong_result out
 }
@@ -98,18 +90,15 @@ good:measured good:measured good:measured good:measured "
 @test "a verifier is checked against its kernel before anything runs" {
     printf '[march]\n' | sweep
     verifier march_cuont
-    autotune check --config sweep.ini --compile
-    exits 2
+    expect 2 check --config sweep.ini --compile
     has err "march.ini:80: unknown entry 'march_cuont'; did you mean 'march_count'?"
     cp "$sweeps/templates/march.ini" templates
     verifier march_count "state, reference, wrong, uint64 n"
-    autotune check --config sweep.ini --compile
-    exits 2
+    expect 2 check --config sweep.ini --compile
     has err "march.ini:83: kernel 'march_count' has 5 parameters" "'arguments' gives 4"
     cp "$sweeps/templates/march.ini" templates
     verifier march_count "wrong, reference, state, uint64 n, double 0"
-    autotune check --config sweep.ini --compile
-    exits 2
+    expect 2 check --config sweep.ini --compile
     has err "march.ini:83: parameter 1 of kernel 'march_count' is 'const float *state', but buffer 'wrong' has elements of type uint64"
 }
 
@@ -119,8 +108,7 @@ good:measured good:measured good:measured good:measured "
         cp "$sweeps/templates/march.ini" templates
         verifier march_count
         sed -i "$edit" templates/march.ini
-        autotune check --config sweep.ini
-        exits 2
+        expect 2 check --config sweep.ini
         has err march.ini: "$message"
     done <<'END'
 s/reference, wrong/reference/|verifier 'march_count' needs the argument `wrong`
@@ -141,13 +129,11 @@ END
 @test "a kernel that fills must fill, and nothing else" {
     printf '[march]\n' | sweep
     sed -i 's/^fill = kernel(march_weights.*/fill = kernel(march_lazy, weights, weights, uint64 1, int32 0, int32 0)/' templates/march.ini
-    autotune --config sweep.ini
-    exits 2
+    expect 2 --config sweep.ini
     has err "march.ini:19: fill 'march_lazy' wrote nothing; is the buffer among its arguments?"
     cp "$sweeps/templates/march.ini" templates
     sed -i 's/march_fill, state, weights, uint64 n/&+ 1/' templates/march.ini
-    autotune --config sweep.ini
-    exits 1 # the buffer depends on a parameter
+    expect 1 --config sweep.ini # the buffer depends on a parameter
     has err "march.ini:25: fill 'march_fill' writes outside its result"
 }
 
@@ -160,13 +146,11 @@ scale_refers() {
 
 @test "a reference that changes its input or writes beyond its result is the template's fault, not the variants'" {
     scale_refers modify_input
-    autotune --config sweep.ini
-    exits 2
+    expect 2 --config sweep.ini
     has err "scale.ini:107: reference 'scale_modify_input' changes buffer 'in'"
     for mode in overrun underrun; do
         scale_refers "$mode"
-        autotune --config sweep.ini
-        exits 2
+        expect 2 --config sweep.ini
         has err "scale.ini:107: reference 'scale_$mode' writes outside its result"
     done
 }
@@ -174,8 +158,7 @@ scale_refers() {
 @test "a reference that does so for some variants makes these invalid, and no other" {
     printf '[march]\nsteps = 1..3\n' | sweep
     sed -i '/^\[expect/,$s/uint64 n/uint64 n + (steps == 2 ? 1 : 0)/' templates/march.ini
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 --config sweep.ini --format csv
     equal "$(paste -d: <(column steps) <(column outcome) | sort | tr '\n' ' ')" "1:measured 2:invalid 3:measured "
     column reason >reasons
     has reasons "reference 'march_reference' writes outside its result"
@@ -234,20 +217,16 @@ template <typename T, int BLOCK> __global__ void march_count(const float *state,
 CUDA
     sed -i 's/kernel(march_fill, /kernel(cpp::march_fill<float, (8 > 7 ? 7 : 8)>, /' templates/march.ini
     verifier "cpp::march_count<double, BLOCK_SIZE>"
-    autotune check --config sweep.ini --compile
-    exits 0
-    autotune --config sweep.ini --format csv
-    exits 0
+    expect 0 check --config sweep.ini --compile
+    expect 0 --config sweep.ini --format csv
     equal "$(paste -d: <(column mode) <(column steps) <(column outcome) | sort | uniq -c | awk '{ printf "%s %s ", $1, $2 }')" \
         "2 fixed:1:measured 2 fixed:2:wrong_result 2 good:1:measured 2 good:2:measured "
     column reason >reasons
     has reasons "verifier 'cpp::march_count<double, BLOCK_SIZE>' counts 878 wrong elements of state"
     sed -i 's/^entry = cpp::march_count/entry = cpp::march_cuont/' templates/march.ini
-    autotune check --config sweep.ini --compile
-    exits 2
+    expect 2 check --config sweep.ini --compile
     has err "march.ini:80: entry 'cpp::march_cuont<double, BLOCK_SIZE>': namespace \"cpp\" has no member \"march_cuont\""
     sed -i 's/^entry = cpp::march_cuont/entry = cpp::march_count/;s/cpp::march_fill/cpp::march_fil/' templates/march.ini
-    autotune check --config sweep.ini --compile
-    exits 2
+    expect 2 check --config sweep.ini --compile
     has err "march.ini:25: entry 'cpp::march_fil<float, (8 > 7 ? 7 : 8)>': namespace \"cpp\" has no member \"march_fil\""
 }

@@ -4,8 +4,7 @@ shared_cubins=yes
 load helper
 
 tune() {
-    autotune --config "$sweeps/scale.ini" "$@"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" "$@"
 }
 
 @test "the report states the clock, and that nothing disturbed" {
@@ -82,8 +81,7 @@ tune() {
     mkdir lib
     cp "$BUILD_DIR/tests/standin/libcuda.so.1" lib
     export LD_LIBRARY_PATH=$scratch/lib
-    autotune --config "$sweeps/shapes.ini"
-    exits 0
+    expect 0 --config "$sweeps/shapes.ini"
     has err "NVML not found"
     equal "$(grep -c "cannot detect throttling" err)" 1
     lacks out "SM clock"
