@@ -496,7 +496,7 @@ C
     { echo '#include "all.h"' && echo '#include <stdio.h>' && echo 'int main(void)' && echo '{'
         for i in "${!conditions[@]}"; do
             for n in 2001 2004 9001 9004; do
-                echo "    printf(\"$i $n %d\\n\", k${i}_cover_1($n, 0));"
+                printf "%s\n" "    printf(\"$i $n %d\\n\", k${i}_cover_1($n, 0));"
             done
         done && echo '}'; } >use.c
     for language in c c++; do
