@@ -42,7 +42,11 @@ static void report_doubt(void *user, const char *kernel, const struct compile_do
 static int write_csv(void *user, const struct study *study, struct error *error)
 {
     const struct run *run = user;
-    return report_write_csv(run->results, study, error);
+    const struct report_options csv = {.format = REPORT_CSV};
+    char *folder = alloc_format("%s/", run->results);
+    int status = report_write(folder, study, 1, &csv, error);
+    free(folder);
+    return status;
 }
 
 static int print_report(struct run *run, const struct report_options *options, struct error *error)

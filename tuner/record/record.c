@@ -1,7 +1,6 @@
 #include "record/record.h"
 
 #include "base/alloc.h"
-#include "base/value.h"
 #include "record/record_database.h"
 
 #include <jansson.h>
@@ -688,48 +687,20 @@ static int read_study(struct record *record, sqlite3_stmt *row, enum result_set 
     return status;
 }
 
-/* Numbers by size, anything else by its text. */
-static int compare_values(struct value a, struct value b)
-{
-    if (number_is(&a) && number_is(&b))
-        return (number_real(&a) > number_real(&b)) - (number_real(&a) < number_real(&b));
-    char first[VALUE_TEXT_BYTES];
-    char second[VALUE_TEXT_BYTES];
-    return strcmp(value_text(a, first), value_text(b, second));
-}
-
-static int compare_problems(const struct bindings *a, const struct bindings *b)
-{
-    size_t count = a->count < b->count ? a->count : b->count;
-    int order = 0;
-    for (size_t i = 0; order == 0 && i < count; i++) {
-        order = strcmp(a->items[i].name, b->items[i].name);
-        if (order == 0)
-            order = compare_values(a->items[i].value, b->items[i].value);
-    }
-    return order != 0 ? order : (a->count > b->count) - (a->count < b->count);
-}
-
-static int compare_sms(const struct gpu *a, const struct gpu *b)
-{
-    int64_t first = a->attributes[GPU_sm_count];
-    int64_t second = b->attributes[GPU_sm_count];
-    return (first > second) - (first < second);
-}
-
 static int compare_studies(const void *left, const void *right)
 {
     const struct study *a = left;
     const struct study *b = right;
     int order = strcmp(a->kernel, b->kernel);
     if (order == 0)
-        order = compare_problems(&a->problem, &b->problem);
+        order = study_compare_values(&a->problem, &b->problem);
     if (order == 0)
         order = strcmp(a->environment.gpu.name, b->environment.gpu.name);
     if (order == 0)
         order = strcmp(a->environment.gpu.arch, b->environment.gpu.arch);
     if (order == 0)
-        order = compare_sms(&a->environment.gpu, &b->environment.gpu);
+        order = (int)(a->environment.gpu.attributes[GPU_sm_count] -
+                      b->environment.gpu.attributes[GPU_sm_count]);
     if (order == 0)
         order = strcmp(a->environment.tool, b->environment.tool);
     if (order == 0)

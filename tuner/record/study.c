@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/statistics.h"
+#include "base/value.h"
 #include "search/search.h"
 
 #include <math.h>
@@ -220,25 +221,24 @@ static int ascending(double a, double b)
     return (a > b) - (a < b);
 }
 
+/* Numbers by size, anything else by its text. */
 static int compare_values(struct value a, struct value b)
 {
-    if (a.kind != b.kind)
-        return (a.kind > b.kind) - (a.kind < b.kind);
-    if (a.kind == VALUE_WORD)
-        return strcmp(a.as.word, b.as.word);
-    if (a.kind == VALUE_REAL)
-        return ascending(a.as.real, b.as.real);
-    if (a.kind == VALUE_BOOLEAN)
-        return a.as.boolean - b.as.boolean;
-    return (a.as.integer > b.as.integer) - (a.as.integer < b.as.integer);
+    char first[VALUE_TEXT_BYTES];
+    char second[VALUE_TEXT_BYTES];
+    return number_is(&a) && number_is(&b) ? ascending(number_real(&a), number_real(&b))
+                                          : strcmp(value_text(a, first), value_text(b, second));
 }
 
-static int compare_parameters(const struct bindings *a, const struct bindings *b)
+int study_compare_values(const struct bindings *a, const struct bindings *b)
 {
     int order = 0;
-    for (size_t i = 0; i < a->count && i < b->count && order == 0; i++)
-        order = compare_values(a->items[i].value, b->items[i].value);
-    return order;
+    for (size_t i = 0; i < a->count && i < b->count && order == 0; i++) {
+        order = strcmp(a->items[i].name, b->items[i].name);
+        if (order == 0)
+            order = compare_values(a->items[i].value, b->items[i].value);
+    }
+    return order != 0 ? order : (a->count > b->count) - (a->count < b->count);
 }
 
 static int compare_rank(const void *left, const void *right, void *context)
@@ -256,7 +256,7 @@ static int compare_rank(const void *left, const void *right, void *context)
     if (order == 0 && first->outcome == OUTCOME_COMPILED)
         order = ascending(second->stats.occupancy, first->stats.occupancy);
     if (order == 0 && first->outcome != OUTCOME_MEASURED)
-        order = compare_parameters(&first->parameters, &second->parameters);
+        order = study_compare_values(&first->parameters, &second->parameters);
     return order != 0 ? order : (a > b) - (a < b);
 }
 
@@ -361,18 +361,24 @@ static int compare_seen(const void *left, const void *right)
     return order != 0 ? order : (a > b) - (a < b);
 }
 
+const struct result **study_by_time(const struct study *study)
+{
+    const struct result **order = alloc_zeroed(study->result_count, sizeof *order);
+    for (size_t i = 0; i < study->result_count; i++)
+        order[i] = &study->results[i];
+    if (study->result_count > 1)
+        qsort(order, study->result_count, sizeof *order, compare_seen);
+    return order;
+}
+
 double study_estimate(const struct study *study, size_t *in_vain)
 {
     size_t count = study->result_count;
     *in_vain = 0;
     if (!study_is_partial(study))
         return study_space(study) > 0 ? 0 : NAN;
-    const struct result **order = alloc_zeroed(count, sizeof *order);
+    const struct result **order = study_by_time(study);
     double *times_ns = alloc_zeroed(count, sizeof *times_ns);
-    for (size_t i = 0; i < count; i++)
-        order[i] = &study->results[i];
-    if (count > 1)
-        qsort(order, count, sizeof *order, compare_seen);
     for (size_t i = 0; i < count; i++)
         times_ns[i] = order[i]->outcome == OUTCOME_MEASURED ? order[i]->time.median_ns : INFINITY;
     double within = search_estimate(times_ns, count, in_vain);

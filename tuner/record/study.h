@@ -234,9 +234,15 @@ size_t study_best(const struct study *study);
  */
 void study_rank(const struct study *study, size_t *indices);
 
+/* The order of two sets of parameters, or problems: numbers by size, anything else by its text. */
+int study_compare_values(const struct bindings *a, const struct bindings *b);
+
 /* A stable key of kernel, GPU, problem and cache: "reduce_sum|NVIDIA H200|sm_90|n=1024|cold". Free
  * the string. */
 char *study_key(const struct study *study);
+
+/* The results by when their outcome was known, those of which it is not known first; a new array. */
+const struct result **study_by_time(const struct study *study);
 
 /* How near the best of a study that was searched has probably come to the best of its space: as
  * search_estimate(), from the study's results in the order in which they were tried. 0 if every

@@ -51,6 +51,20 @@ const char *chart_number_label(const struct importance *importance)
     return importance->of_time ? "time, µs" : "occupancy, %";
 }
 
+struct chart_point *chart_points(const struct study *study,
+                                 bool (*place)(const struct result *result, double *x, double *y),
+                                 size_t *count)
+{
+    struct chart_point *points = alloc_zeroed(study->result_count, sizeof *points);
+    *count = 0;
+    for (size_t i = 0; i < study->result_count; i++) {
+        struct chart_point *point = &points[*count];
+        point->mark = chart_mark(study, i);
+        *count += place(&study->results[i], &point->x, &point->y);
+    }
+    return points;
+}
+
 struct plot_range chart_x_range(const struct chart_point *points, size_t count)
 {
     struct plot_range range = PLOT_RANGE_EMPTY;
@@ -171,21 +185,11 @@ static void chart_sorted(const struct charts *charts)
 
 /* --- how the best improved --- */
 
-/* The variants that were measured, at the time they were tried; `*end_s` is when the last was. */
-static struct chart_point *points_by_time(const struct study *study, size_t *count, double *end_s)
+static bool place_by_time(const struct result *result, double *x, double *y)
 {
-    struct chart_point *points = alloc_zeroed(study->result_count, sizeof *points);
-    *count = 0;
-    *end_s = 0;
-    for (size_t i = 0; i < study->result_count; i++) {
-        const struct result *result = &study->results[i];
-        *end_s = fmax(*end_s, result->seen_s);
-        if (result->outcome == OUTCOME_MEASURED && result->seen_s > 0)
-            points[(*count)++] = (struct chart_point){.x = result->seen_s,
-                                                      .y = result->time.median_ns / 1000,
-                                                      .mark = chart_mark(study, i)};
-    }
-    return points;
+    *x = result->seen_s;
+    *y = result->time.median_ns / 1000;
+    return result->outcome == OUTCOME_MEASURED && result->seen_s > 0;
 }
 
 static void draw_improvements(const struct charts *charts, const struct improvement *improvements,
@@ -195,8 +199,10 @@ static void draw_improvements(const struct charts *charts, const struct improvem
     const struct improvement *last = &improvements[count - 1];
     char seen[REPORT_NUMBER_BYTES];
     size_t point_count;
-    double end_s;
-    struct chart_point *points = points_by_time(charts->study, &point_count, &end_s);
+    double end_s = 0; /* when the last variant was tried */
+    struct chart_point *points = chart_points(charts->study, place_by_time, &point_count);
+    for (size_t i = 0; i < charts->study->result_count; i++)
+        end_s = fmax(end_s, charts->study->results[i].seen_s);
     struct plot_point *line = alloc_zeroed(count + 1, sizeof *line);
     for (size_t i = 0; i < count; i++)
         line[i] = (struct plot_point){improvements[i].result->seen_s,

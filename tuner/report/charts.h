@@ -15,6 +15,7 @@
 #include "report/analysis.h"
 #include "report/plot.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -42,6 +43,11 @@ struct chart_point {
     double y;
     enum chart_mark mark;
 };
+
+/* The variants that `place` gives a place, which it calls of each result; a new array. */
+struct chart_point *chart_points(const struct study *study,
+                                 bool (*place)(const struct result *result, double *x, double *y),
+                                 size_t *count);
 
 /* The ranges of the points' x and y. */
 struct plot_range chart_x_range(const struct chart_point *points, size_t count);

@@ -17,18 +17,12 @@ enum {
 
 /* --- roofline --- */
 
-static size_t collect_rates(const struct study *study, struct chart_point *points)
+static bool place_rate(const struct result *result, double *x, double *y)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < study->result_count; i++) {
-        const struct result *result = &study->results[i];
-        if (result->outcome == OUTCOME_MEASURED && result->time.median_ns > 0 &&
-            result->bytes > 0 && result->operations > 0)
-            points[count++] = (struct chart_point){.x = result->operations / result->bytes,
-                                                   .y = result->operations / result->time.median_ns,
-                                                   .mark = chart_mark(study, i)};
-    }
-    return count;
+    *x = result->operations / result->bytes;
+    *y = result->operations / result->time.median_ns;
+    return result->outcome == OUTCOME_MEASURED && result->time.median_ns > 0 && result->bytes > 0 &&
+           result->operations > 0;
 }
 
 static const char *origin(bool was_measured)
@@ -106,8 +100,8 @@ static struct plot roofline_plot(const struct charts *charts, struct plot_range 
 void chart_roofline(const struct charts *charts)
 {
     const struct roofs *roofs = charts->roofs;
-    struct chart_point *points = alloc_zeroed(charts->study->result_count, sizeof *points);
-    size_t count = collect_rates(charts->study, points);
+    size_t count;
+    struct chart_point *points = chart_points(charts->study, place_rate, &count);
     if (count > 0 && roofs->bytes_per_ns > 0 && roofs->operations_per_ns > 0) {
         struct plot_range x = chart_x_range(points, count);
         struct plot plot = roofline_plot(charts, x, chart_y_range(points, count));
@@ -124,17 +118,11 @@ void chart_roofline(const struct charts *charts)
 
 /* --- time against occupancy --- */
 
-static size_t collect_occupancy(const struct study *study, struct chart_point *points)
+static bool place_time(const struct result *result, double *x, double *y)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < study->result_count; i++) {
-        const struct result *result = &study->results[i];
-        if (result->outcome == OUTCOME_MEASURED && result->stats.known)
-            points[count++] = (struct chart_point){.x = 100 * result->stats.occupancy,
-                                                   .y = result->time.median_ns / 1000,
-                                                   .mark = chart_mark(study, i)};
-    }
-    return count;
+    *x = 100 * result->stats.occupancy;
+    *y = result->time.median_ns / 1000;
+    return result->outcome == OUTCOME_MEASURED && result->stats.known;
 }
 
 /* What full occupancy is worth, a new string. */
@@ -160,8 +148,8 @@ static char *occupancy_caption(const struct chart_point *points, size_t count)
 
 void chart_occupancy(const struct charts *charts)
 {
-    struct chart_point *points = alloc_zeroed(charts->study->result_count, sizeof *points);
-    size_t count = collect_occupancy(charts->study, points);
+    size_t count;
+    struct chart_point *points = chart_points(charts->study, place_time, &count);
     struct plot_range x = chart_x_range(points, count);
     if (x.low < x.high) {
         struct plot plot = {
@@ -273,16 +261,11 @@ static void draw_limits(const struct plot *plot, const struct gpu *gpu, const st
     plot_line(plot, &limits->keys[limits->block_count].style, ends, 2);
 }
 
-static size_t collect_registers(const struct study *study, struct chart_point *points)
+static bool place_registers(const struct result *result, double *x, double *y)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < study->result_count; i++) {
-        const struct kernel_stats *stats = &study->results[i].stats;
-        if (stats->known)
-            points[count++] = (struct chart_point){
-                .x = stats->registers, .y = 100 * stats->occupancy, .mark = chart_mark(study, i)};
-    }
-    return count;
+    *x = result->stats.registers;
+    *y = 100 * result->stats.occupancy;
+    return result->stats.known;
 }
 
 /* Wide enough to show where the next limits are. */
@@ -296,8 +279,8 @@ static struct plot_axis register_axis(struct plot_range range)
 
 void chart_registers(const struct charts *charts)
 {
-    struct chart_point *points = alloc_zeroed(charts->study->result_count, sizeof *points);
-    size_t count = collect_registers(charts->study, points);
+    size_t count;
+    struct chart_point *points = chart_points(charts->study, place_registers, &count);
     if (count > 0) {
         struct limits limits;
         limits_init(&limits, charts->study);

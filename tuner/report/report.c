@@ -191,12 +191,3 @@ int report_write(const char *path, const struct study *studies, size_t count,
                : error_set(error, ERROR_USAGE, "no study can be written as %s: nothing was run",
                            formats[options->format].name);
 }
-
-int report_write_csv(const char *folder, const struct study *study, struct error *error)
-{
-    const struct report_options options = {.format = REPORT_CSV};
-    char *path = file_path(folder, study, &formats[REPORT_CSV]);
-    int result = write_one(path, study, 1, &options, error);
-    free(path);
-    return result;
-}

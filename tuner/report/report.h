@@ -46,21 +46,16 @@ int report_print(FILE *stream, const struct study *studies, size_t count,
                  const struct report_options *options, struct error *error);
 
 /*
- * Prints to files instead. If `path` is a folder, or ends in '/', each study gets a file of its
- * own, named as by report_write_csv() but for the suffix. HTML has one file per kernel, with all its
- * problems: FOLDER/<gpu>/<kernel>.html. Any other `path` is a single file with every study.
- */
-int report_write(const char *path, const struct study *studies, size_t count,
-                 const struct report_options *options, struct error *error);
-
-/*
- * Writes FOLDER/<gpu>/<kernel>/<problem>.csv, and makes the folders. Readers see the old file or
- * the new one, never a part.
+ * Prints to files instead. If `path` is a folder, or ends in '/', each study gets a file of its own there, and what
+ * folders it needs: <gpu>/<kernel>/<problem>.csv. HTML has one file per kernel, with all its problems:
+ * <gpu>/<kernel>.html. Any other `path` is a single file with every study. Readers see the old file or the new one,
+ * never a part.
  * `<gpu>` is the GPU's name in lower case with '-' for anything else ("nvidia-h200"), in static
  * mode "static-sm_90". `<problem>` is "n-1024-value_type-float", or "default" if the kernel has no
  * problem values. Kernel and problem names that are too long for a file name, or have characters
  * that it should not have, are shortened and end in a hash.
  */
-int report_write_csv(const char *folder, const struct study *study, struct error *error);
+int report_write(const char *path, const struct study *studies, size_t count,
+                 const struct report_options *options, struct error *error);
 
 #endif

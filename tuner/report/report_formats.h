@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "record/study.h"
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -48,5 +49,8 @@ report_function report_t4;
 
 /* "correct", "compile", "runtime", "timeout", "correctness" or "constraints". */
 const char *t4_invalidity(enum outcome outcome);
+
+/* What NVML saw, as JSON and T4 have it; null if it was not asked. */
+json_t *report_conditions_json(const struct gpu_conditions *conditions);
 
 #endif

@@ -100,14 +100,14 @@ static json_t *result_json(const struct study *study, const struct result *resul
     return object;
 }
 
-static json_t *conditions_json(const struct gpu_conditions *conditions)
+json_t *report_conditions_json(const struct gpu_conditions *conditions)
 {
     if (!conditions->known)
         return json_null();
     json_t *object = json_object();
+    set(object, "sm_clock_mhz", real_json(conditions->sm_clock_mhz));
     set(object, "dropped_samples", json_integer((json_int_t)conditions->dropped_samples));
     set(object, "throttled_samples", json_integer((json_int_t)conditions->throttled_samples));
-    set(object, "sm_clock_mhz", real_json(conditions->sm_clock_mhz));
     set(object, "other_processes", json_integer(conditions->other_processes));
     return object;
 }
@@ -157,7 +157,7 @@ static json_t *study_json(const struct study *study)
     set(object, "empty_kernel_ns", real_json(study->empty_kernel_ns));
     set(object, "empty_batch_ns",
         study->empty_batch_ns > 0 ? real_json(study->empty_batch_ns) : json_null());
-    set(object, "watched", conditions_json(&study->conditions));
+    set(object, "watched", report_conditions_json(&study->conditions));
     set(object, "gpus", study_gpus_to_json(study->gpus, study->gpu_count));
     set(object, "complete", json_boolean(study->complete));
     set(object, "refusal", study->complete ? json_null() : json_text(study->refusal));

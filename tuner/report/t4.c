@@ -103,17 +103,6 @@ static json_t *result_json(const struct study *study, const struct result *resul
     return object;
 }
 
-/* The conditions that NVML saw while the samples were taken. */
-static json_t *conditions_json(const struct gpu_conditions *conditions)
-{
-    json_t *object = json_object();
-    set(object, "sm_clock_mhz", json_real(conditions->sm_clock_mhz));
-    set(object, "dropped_samples", json_integer((json_int_t)conditions->dropped_samples));
-    set(object, "throttled_samples", json_integer((json_int_t)conditions->throttled_samples));
-    set(object, "other_processes", json_integer(conditions->other_processes));
-    return object;
-}
-
 /* Who measured: autotune, of which more is known, or another tool. */
 static void set_autotuner(json_t *object, const struct environment *environment)
 {
@@ -142,7 +131,7 @@ static json_t *metadata_json(const struct study *study)
     if (study->cache[0] != '\0')
         set(object, "cache", json_text(study->cache));
     if (study->conditions.known)
-        set(object, "watched", conditions_json(&study->conditions));
+        set(object, "watched", report_conditions_json(&study->conditions));
     return object;
 }
 

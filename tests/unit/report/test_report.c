@@ -378,23 +378,25 @@ static void test_json_is_exact_and_valid(void **state)
     study_release(&study);
 }
 
+static const struct report_options csv = {.format = REPORT_CSV};
+
 static void test_csv_files_lie_in_their_gpus_folder(void **state)
 {
     (void)state;
     struct study study;
     struct error error;
     fixture_study(&study);
-    assert_int_equal(report_write_csv("results", &study, &error), 0);
+    assert_int_equal(report_write("results/", &study, 1, &csv, &error), 0);
     char *text = scratch_read("results/nvidia-h200/reduce_sum/n-16777216-tolerance-0.1.csv");
     assert_non_null(text);
     assert_string_equal(text, CSV_HEADER CSV_STUDY);
     free(text);
     bindings_release(&study.problem);
     strcpy(study.environment.gpu.name, "Tesla V100-SXM2 (16GB)");
-    assert_int_equal(report_write_csv("results", &study, &error), 0);
+    assert_int_equal(report_write("results/", &study, 1, &csv, &error), 0);
     assert_int_equal(access("results/tesla-v100-sxm2-16gb/reduce_sum/default.csv", R_OK), 0);
     study.environment.static_mode = true;
-    assert_int_equal(report_write_csv("results", &study, &error), 0);
+    assert_int_equal(report_write("results/", &study, 1, &csv, &error), 0);
     assert_int_equal(access("results/static-sm_90/reduce_sum/default.csv", R_OK), 0);
     study_release(&study);
 }
@@ -417,7 +419,7 @@ static void write_csv_of(struct study *study, const char *kernel, const char *wo
     free(study->kernel);
     study->kernel = alloc_string(kernel);
     bindings_set(&study->problem, "word", value_word(word));
-    if (report_write_csv("results", study, &error) != 0)
+    if (report_write("results/", study, 1, &csv, &error) != 0)
         fail_msg("%s", error.message);
 }
 
