@@ -6,7 +6,6 @@
 #include "base/worker.h"
 #include "base/write_file.h"
 #include "mpi/bytes.h"
-#include "mpi/pace.h"
 #include "mpi/peers.h"
 
 #include <errno.h>
@@ -164,10 +163,9 @@ struct agent {
     size_t kept_count;
     FILE *file;              /* that is coming; NULL: none */
     struct error file_error; /* code 0: none */
-    struct pace pace;
-    int64_t heard_ns;  /* of the hub */
-    int64_t beat_ns;   /* the last one */
-    int64_t signal_ns; /* the first; 0: none */
+    int64_t heard_ns;        /* of the hub */
+    int64_t beat_ns;         /* the last one */
+    int64_t signal_ns;       /* the first; 0: none */
     pid_t parent;
     bool over, orderly;
 };
@@ -244,13 +242,13 @@ static void take_file(struct agent *agent, const struct packet *packet)
     }
     if (agent->file_error.code == 0 && rename(from, path) != 0)
         fail_file(agent);
-    struct bytes answer = {0};
     if (agent->file_error.code != 0) {
         (void)unlink(from);
-        bytes_append_line(&answer, message_from_error(&agent->file_error));
+        peers_send_object(agent->peers, 0, PACKET_WRITTEN, 0,
+                          message_from_error(&agent->file_error));
+    } else {
+        peers_send(agent->peers, 0, PACKET_WRITTEN, 0, NULL, 0);
     }
-    peers_send(agent->peers, 0, PACKET_WRITTEN, 0, answer.data, answer.used);
-    bytes_release(&answer);
     agent->file_error = (struct error){0};
     json_decref(message);
     free(from);
@@ -333,7 +331,7 @@ static void wait_for_something(struct agent *agent, bool moved)
         descriptors[i] = (struct pollfd){
             .fd = agent->workers[i]->ended ? -1 : agent->workers[i]->process.channel.in,
             .events = (short)(POLLIN | (agent->workers[i]->unsent.used > 0 ? POLLOUT : 0))};
-    pace_wait(&agent->pace, moved, descriptors, agent->worker_count);
+    peers_wait(agent->peers, moved, descriptors, agent->worker_count);
     for (size_t i = 0; i < agent->worker_count; i++)
         agent->workers[i]->ready = descriptors[i].revents != 0;
     free(descriptors);
@@ -351,7 +349,7 @@ static int await_welcome(struct agent *agent, struct error *error)
         }
         if (clock_ns() - agent->heard_ns > silent_ns || getppid() != agent->parent)
             return error_set(error, ERROR_WORKER, "rank 0 does not answer");
-        pace_wait(&agent->pace, moved, NULL, 0);
+        peers_wait(agent->peers, moved, NULL, 0);
     }
 }
 
@@ -386,8 +384,8 @@ static int serve(struct agent *agent, struct error *error)
         }
         moved = serve_workers(agent) || moved;
         beat(agent);
-        pace_look(&agent->pace);
-        agent->heard_ns = pace_heard_ns(&agent->pace, agent->heard_ns);
+        peers_look(agent->peers);
+        agent->heard_ns = peers_heard_ns(agent->peers, agent->heard_ns);
         if (clock_ns() - agent->heard_ns > silent_ns)
             return error_set(error, ERROR_WORKER, "rank 0 has fallen silent");
         wait_for_something(agent, moved);
@@ -411,7 +409,7 @@ static void say_goodbye(struct agent *agent)
     int64_t end_ns = clock_ns() + GOODBYE_NS;
     peers_send(agent->peers, 0, PACKET_BYE, 0, NULL, 0);
     while (peers_unsent(agent->peers, 0) > 0 && clock_ns() < end_ns)
-        pace_wait(&agent->pace, peers_move(agent->peers), NULL, 0);
+        peers_wait(agent->peers, peers_move(agent->peers), NULL, 0);
 }
 
 int agent_run(struct peers *peers, const char *program, bool *orderly, struct error *error)

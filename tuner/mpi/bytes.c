@@ -28,21 +28,6 @@ void bytes_append(struct bytes *bytes, const void *data, size_t count)
     bytes->used += count;
 }
 
-void bytes_append_object(struct bytes *bytes, json_t *object)
-{
-    char *text = json_dumps(object, JSON_COMPACT);
-    if (text != NULL)
-        bytes_append(bytes, text, strlen(text));
-    free(text);
-    json_decref(object);
-}
-
-void bytes_append_line(struct bytes *bytes, json_t *object)
-{
-    bytes_append_object(bytes, object);
-    bytes_append(bytes, "\n", 1);
-}
-
 void bytes_drop(struct bytes *bytes, size_t count)
 {
     bytes->used -= count;

@@ -14,10 +14,6 @@ struct bytes {
 void bytes_release(struct bytes *bytes);
 void bytes_append(struct bytes *bytes, const void *data, size_t count);
 
-/* Append an object's text and drop the reference to it: nothing if it is not UTF-8; as a line. */
-void bytes_append_object(struct bytes *bytes, json_t *object);
-void bytes_append_line(struct bytes *bytes, json_t *object);
-
 /* Where `count` more bytes can be put; add to `used` how many were. */
 char *bytes_room(struct bytes *bytes, size_t count);
 

@@ -3,23 +3,154 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/json_text.h"
+#include "base/socket_packet.h"
 #include "base/worker.h"
 #include "mpi/bytes.h"
-#include "mpi/coordinator.h"
-#include "mpi/greeting.h"
-#include "mpi/pace.h"
 #include "mpi/peers.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <poll.h>
+#include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+/* --- the coordinator --- */
+
+/* Its process and the socket to it. Signals to the hub that end a run are handed on to it. */
+struct coordinator {
+    pid_t pid; /* 0: it has ended */
+    int socket;
+    int status;     /* as of waitpid() */
+    char **packets; /* to be sent to it */
+    size_t packet_count;
+};
+
+enum { DESCRIPTOR = 3, PACKET_BYTES = 64 * 1024 };
+
+/* For the signal handler. */
+static volatile sig_atomic_t coordinator_pid;
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+
+static void hand_on(int number)
+{
+    int kept = errno;
+    if (coordinator_pid > 0)
+        (void)kill((pid_t)coordinator_pid, number);
+    errno = kept;
+}
+
+/* $AUTOTUNE_NODES for the coordinator alone: the other end of the socket is its descriptor 3. In a
+ * process group of its own, since mpirun sends signals to the whole group, which would be a second
+ * one. */
+static int spawn(struct coordinator *coordinator, const char *program, char **arguments, int socket)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    (void)setenv("AUTOTUNE_NODES", "3", 1);
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawnattr_init(&attributes);
+    (void)posix_spawn_file_actions_adddup2(&actions, socket, DESCRIPTOR);
+    (void)posix_spawnattr_setpgroup(&attributes, 0);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+    int status = posix_spawn(&coordinator->pid, program, &actions, &attributes, arguments, environ);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    (void)posix_spawnattr_destroy(&attributes);
+    (void)unsetenv("AUTOTUNE_NODES");
+    return status;
+}
+
+static int coordinator_start(struct coordinator *coordinator, const char *program, char **arguments,
+                             struct error *error)
+{
+    int sockets[2];
+    *coordinator = (struct coordinator){.socket = -1};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
+        return error_set_errno(error, ERROR_WORKER, "cannot create a socket for the coordinator");
+    if (sockets[1] == DESCRIPTOR) { /* dup2() onto itself would leave it close-on-exec */
+        int other = fcntl(sockets[1], F_DUPFD_CLOEXEC, DESCRIPTOR + 1);
+        (void)close(sockets[1]);
+        sockets[1] = other;
+    }
+    int status = spawn(coordinator, program, arguments, sockets[1]);
+    (void)close(sockets[1]);
+    coordinator->socket = sockets[0];
+    if (status != 0) {
+        coordinator->pid = 0;
+        return error_set(error, ERROR_WORKER, "cannot start '%s': %s", program,
+                         error_reason(status));
+    }
+    coordinator_pid = (sig_atomic_t)coordinator->pid;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        struct sigaction action = {.sa_handler = hand_on, .sa_flags = SA_RESTART};
+        (void)sigaction(signals[i], &action, NULL);
+    }
+    return 0;
+}
+
+static bool coordinator_has_ended(struct coordinator *coordinator)
+{
+    if (coordinator->pid > 0 && waitpid(coordinator->pid, &coordinator->status, WNOHANG) != 0) {
+        coordinator_pid = 0;
+        coordinator->pid = 0;
+    }
+    return coordinator->pid == 0;
+}
+
+static int coordinator_exit_status(const struct coordinator *coordinator)
+{
+    return WIFSIGNALED(coordinator->status) ? 128 + WTERMSIG(coordinator->status)
+                                            : WEXITSTATUS(coordinator->status);
+}
+
+/* Sends what can be sent without waiting. */
+static bool coordinator_flush(struct coordinator *coordinator)
+{
+    size_t sent = 0;
+    while (sent < coordinator->packet_count) {
+        char *text = coordinator->packets[sent];
+        ssize_t count = send(coordinator->socket, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+            break;
+        free(text); /* any other failure: it has gone, and needs none */
+        sent++;
+    }
+    coordinator->packet_count -= sent;
+    if (sent > 0)
+        memmove(coordinator->packets, coordinator->packets + sent,
+                coordinator->packet_count * sizeof *coordinator->packets);
+    return sent > 0;
+}
+
+/* Sends a packet, or keeps it until coordinator_flush() can. Drops the reference. */
+static void coordinator_tell(struct coordinator *coordinator, json_t *packet)
+{
+    char *text = json_dumps(packet, JSON_COMPACT);
+    json_decref(packet);
+    if (text != NULL)
+        *ARRAY_APPEND(coordinator->packets, coordinator->packet_count) = text;
+    (void)coordinator_flush(coordinator);
+}
+
+/* The next packet, a new reference, with the descriptor that came with it or -1; NULL if there is none. */
+static json_t *coordinator_receive(struct coordinator *coordinator, int *descriptor)
+{
+    static char bytes[PACKET_BYTES];
+    ssize_t count =
+        socket_packet_receive(coordinator->socket, bytes, sizeof bytes, MSG_DONTWAIT, descriptor);
+    return count > 0 ? json_loadb(bytes, (size_t)count, 0, NULL) : NULL;
+}
+
+/* --- the hub --- */
 
 enum {
     BEAT_NS = 1000000000,
@@ -68,7 +199,6 @@ struct hub {
     int node_count;
     struct hub_worker **workers; /* in the order of their ids */
     size_t worker_count;
-    struct pace pace;
     int64_t beat_ns;
     double lost_s, silent_s;
 };
@@ -239,6 +369,7 @@ static void send_requests(struct hub *hub, struct hub_worker *worker)
             send_kept(hub, worker, hash, whole);
         } else if (worker->refusal.used > 0) {
             bytes_append(&worker->unsent, worker->refusal.data, worker->refusal.used);
+            bytes_append(&worker->unsent, "\n", 1);
             worker->refusal.used = 0;
         } else {
             peers_send(hub->peers, worker->rank, PACKET_DATA, worker->id, worker->requests.data,
@@ -271,6 +402,21 @@ static void say(struct hub *hub, const char *event, int rank)
 
 /* --- the start --- */
 
+/* Whether another rank can take part: it has the same programs. */
+static int check_greeting(const json_t *other, const json_t *own, struct error *error)
+{
+    if (json_text_member(other, "error")[0] != '\0')
+        return error_set(error, ERROR_DEVICE, "node '%s': %s", json_text_member(other, "host"),
+                         json_text_member(other, "error"));
+    if (strcmp(json_text_member(own, "build"), json_text_member(other, "build")) != 0)
+        return error_set(
+            error, ERROR_DEVICE,
+            "node '%s' has autotune %s, and '%s' has %s; install the same on all nodes",
+            json_text_member(other, "host"), json_text_member(other, "build"),
+            json_text_member(own, "host"), json_text_member(own, "build"));
+    return 0;
+}
+
 static int check_nodes(const struct hub *hub, struct error *error)
 {
     int status = 0;
@@ -278,7 +424,7 @@ static int check_nodes(const struct hub *hub, struct error *error)
         status = hub->nodes[i].greeting == NULL
                      ? error_set(error, ERROR_DEVICE, "rank %d has not answered within %g s", i,
                                  worker_timeout_s(COME_S))
-                     : greeting_check(hub->nodes[i].greeting, hub->nodes[0].greeting, error);
+                     : check_greeting(hub->nodes[i].greeting, hub->nodes[0].greeting, error);
     return status;
 }
 
@@ -308,7 +454,7 @@ static bool gather(struct hub *hub)
     struct error error;
     int64_t end_ns = clock_ns() + (int64_t)(worker_timeout_s(COME_S) * 1e9);
     while (!is_complete(hub, end_ns) && !coordinator_has_ended(&hub->coordinator))
-        pace_wait(&hub->pace, peers_move(hub->peers), NULL, 0);
+        peers_wait(hub->peers, peers_move(hub->peers), NULL, 0);
     for (int i = 0; i < hub->node_count; i++)
         hub->nodes[i].heard_ns = clock_ns();
     if (check_nodes(hub, &error) != 0) {
@@ -443,9 +589,9 @@ static void check_silence(struct hub *hub, int rank)
 
 static void beat(struct hub *hub)
 {
-    pace_look(&hub->pace);
+    peers_look(hub->peers);
     for (int i = 1; i < hub->node_count; i++)
-        hub->nodes[i].heard_ns = pace_heard_ns(&hub->pace, hub->nodes[i].heard_ns);
+        hub->nodes[i].heard_ns = peers_heard_ns(hub->peers, hub->nodes[i].heard_ns);
     if (clock_ns() - hub->beat_ns < BEAT_NS / 4)
         return;
     hub->beat_ns = clock_ns();
@@ -496,7 +642,7 @@ static void wait_for_something(struct hub *hub, bool moved)
                             .events = (short)((full || worker->ended ? 0 : POLLIN) |
                                               (worker->unsent.used > 0 ? POLLOUT : 0))};
     }
-    pace_wait(&hub->pace, moved, descriptors, hub->worker_count + 1);
+    peers_wait(hub->peers, moved, descriptors, hub->worker_count + 1);
     for (size_t i = 0; i < hub->worker_count; i++)
         hub->workers[i]->ready = descriptors[i + 1].revents != 0;
     free(descriptors);
@@ -517,7 +663,7 @@ static void await_coordinator(struct hub *hub)
 {
     while (!coordinator_has_ended(&hub->coordinator)) {
         (void)coordinator_flush(&hub->coordinator);
-        pace_wait(&hub->pace, peers_move(hub->peers), NULL, 0);
+        peers_wait(hub->peers, peers_move(hub->peers), NULL, 0);
     }
 }
 
@@ -536,7 +682,7 @@ static bool dismiss_agents(struct hub *hub)
         missing = 0;
         for (int i = 1; i < hub->node_count; i++)
             missing += !hub->nodes[i].gone && !hub->nodes[i].lost;
-        pace_wait(&hub->pace, moved, NULL, 0);
+        peers_wait(hub->peers, moved, NULL, 0);
     }
     return missing == 0 && !lost;
 }

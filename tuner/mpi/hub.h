@@ -14,7 +14,7 @@
 struct hub_start {
     const char *program;  /* the autotune to start */
     char **arguments;     /* its arguments, ended by NULL */
-    const char *greeting; /* this rank's, greeting.h */
+    const char *greeting; /* this rank's: main.c */
 };
 
 /* Returns the coordinator's exit status, or ERROR_WORKER. Sets `*orderly` if all agents have ended, so

@@ -2,15 +2,24 @@
  * autotune-mpi: autotune on all machines of a cluster. Rank 0 starts the coordinator (hub.h), the
  * others are agents of it (agent.h). `autotune`, beside this program, is what they start.
  */
+#include "base/alloc.h"
+#include "base/environment.h"
+#include "base/hash.h"
 #include "base/interrupt.h"
 #include "base/path.h"
 #include "mpi/agent.h"
-#include "mpi/greeting.h"
 #include "mpi/hub.h"
 
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* autotune, which lies beside this program; a new string. */
 static char *find_program(void)
@@ -19,6 +28,65 @@ static char *find_program(void)
     char *program = path_beside(own != NULL ? own : "", "autotune");
     free(own);
     return program;
+}
+
+/* Adds a file's bytes; false if it cannot be read. */
+static bool add_file(struct hash *hash, const char *path)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    bool good = hash_add_file(hash, file);
+    (void)fclose(file); /* only read */
+    return good;
+}
+
+/* What must be the same on all nodes: "0.1.0 (build 1a2b3c4d)"; NULL if `program` cannot be read. */
+static char *describe_build(const char *program)
+{
+    enum { SHOWN = 12 };
+    char digits[HASH_BYTES];
+    struct hash *hash = hash_new();
+    bool good = add_file(hash, "/proc/self/exe") && add_file(hash, program);
+    hash_finish(hash, digits);
+    return good ? alloc_format("%s (build %.*s)", AUTOTUNE_VERSION, SHOWN, digits) : NULL;
+}
+
+/*
+ * The cores for compile workers. A rank that is alone on its machine takes all that it may have,
+ * whatever mpirun has bound it to; ranks that share one take what they are bound to or, if they are
+ * not bound, equal shares.
+ */
+static size_t count_cores(const struct peers *peers)
+{
+    size_t ranks = (size_t)peers_on_this_host(peers);
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    if (ranks == 1) {
+        cpu_set_t all;
+        memset(&all, 0xff, sizeof all);
+        (void)sched_setaffinity(0, sizeof all, &all); /* the kernel leaves out what is not there */
+    }
+    size_t count = cores_usable();
+    return ranks > 1 && (long)count >= online && count >= ranks ? count / ranks : count;
+}
+
+/* What a rank says of itself: JSON, a new string. */
+static char *greeting_new(const struct peers *peers, const char *program)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+    char *build = describe_build(program);
+    (void)gethostname(host, sizeof host - 1);
+    json_t *greeting = json_pack("{s:s, s:I, s:s*}", "host", host, "cores",
+                                 (json_int_t)count_cores(peers), "build", build);
+    if (build == NULL) {
+        char *text = alloc_format("cannot read '%s': %s", program, error_reason(errno));
+        json_object_set_new(greeting, "error", json_string(text));
+        free(text);
+    }
+    char *text = json_dumps(greeting, JSON_COMPACT);
+    json_decref(greeting);
+    free(build);
+    return text;
 }
 
 static int serve_as_agent(struct peers *peers, const char *program, const char *greeting,

@@ -1,6 +1,7 @@
 #include "mpi/peers.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/worker.h"
 #include "mpi/bytes.h"
 
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -18,20 +20,14 @@ enum {
     START_FACTOR = 4 /* so many times that, because tests with short limits start as slowly */
 };
 
-/* A piece that is being received. */
-struct arrival {
-    struct arrival *next;
-    MPI_Request request;
-    size_t count;
-    char data[];
-};
-
 struct peer {
     struct bytes waiting; /* to be sent */
     char *piece;          /* being sent; NULL: none */
     MPI_Request request;
-    struct arrival *first, *last; /* in the order in which they were sent */
-    struct bytes arrived;         /* its packets, from `read` on */
+    char *arrival; /* a piece that is being received; NULL: none */
+    size_t arrival_count;
+    MPI_Request arrival_request;
+    struct bytes arrived; /* its packets, from `read` on */
     size_t read;
     bool forgotten;
 };
@@ -44,6 +40,8 @@ struct peers {
     int rank, count, on_this_host;
     struct peer *list;
     int next; /* the rank whose packets are taken next */
+    long sleep_ns;
+    int64_t looked_ns, stopped_ns; /* peers_heard_ns() */
 };
 
 /* --- MPI --- */
@@ -125,11 +123,7 @@ int peers_new(struct peers **peers, int *argc, char ***argv, struct error *error
 
 static void free_peer(struct peer *peer)
 {
-    while (peer->first != NULL) {
-        struct arrival *arrival = peer->first;
-        peer->first = arrival->next;
-        free(arrival);
-    }
+    free(peer->arrival);
     free(peer->piece);
     bytes_release(&peer->waiting);
     bytes_release(&peer->arrived);
@@ -212,11 +206,11 @@ void peers_send(struct peers *peers, int rank, enum packet_kind kind, uint32_t i
 void peers_send_object(struct peers *peers, int rank, enum packet_kind kind, uint32_t id,
                        json_t *object)
 {
-    struct bytes text = {0};
-    bytes_append_object(&text, object);
-    if (text.used > 0)
-        peers_send(peers, rank, kind, id, text.data, text.used);
-    bytes_release(&text);
+    char *text = json_dumps(object, JSON_COMPACT);
+    if (text != NULL)
+        peers_send(peers, rank, kind, id, text, strlen(text));
+    free(text);
+    json_decref(object);
 }
 
 size_t peers_unsent(const struct peers *peers, int rank)
@@ -227,61 +221,48 @@ size_t peers_unsent(const struct peers *peers, int rank)
 
 /* --- receiving --- */
 
-/* Begins to receive the pieces that have been announced. */
-static bool match_arrivals(struct peers *peers)
+/* Begins to receive the next piece, if one is announced. */
+static bool begin_arrival(struct peer *peer, int rank)
 {
-    bool any = false;
-    for (;;) {
-        int found = 0;
-        int count = 0;
-        MPI_Message message;
-        MPI_Status status;
-        if (MPI_Improbe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &found, &message, &status) !=
-                MPI_SUCCESS ||
-            found == 0 || MPI_Get_count(&status, MPI_BYTE, &count) != MPI_SUCCESS || count < 0)
-            return any;
-        struct peer *peer = &peers->list[status.MPI_SOURCE];
-        struct arrival *arrival = alloc_zeroed(1, sizeof *arrival + (size_t)count);
-        arrival->count = (size_t)count;
-        if (MPI_Imrecv(arrival->data, count, MPI_BYTE, &message, &arrival->request) !=
-            MPI_SUCCESS) {
-            free(arrival);
-            return any;
-        }
-        if (peer->first == NULL)
-            peer->first = arrival;
-        else
-            peer->last->next = arrival;
-        peer->last = arrival;
-        any = true;
-    }
+    int found = 0;
+    int count = 0;
+    MPI_Message message;
+    MPI_Status status;
+    if (peer->arrival != NULL ||
+        MPI_Improbe(rank, TAG, MPI_COMM_WORLD, &found, &message, &status) != MPI_SUCCESS ||
+        found == 0 || MPI_Get_count(&status, MPI_BYTE, &count) != MPI_SUCCESS || count < 0)
+        return false;
+    peer->arrival_count = (size_t)count;
+    peer->arrival = alloc_zeroed(peer->arrival_count + 1, 1);
+    if (MPI_Imrecv(peer->arrival, count, MPI_BYTE, &message, &peer->arrival_request) == MPI_SUCCESS)
+        return true;
+    free(peer->arrival);
+    peer->arrival = NULL;
+    return false;
 }
 
-/* Takes the pieces that are complete. */
-static bool take_arrivals(struct peer *peer)
+/* Takes the piece if it is complete. */
+static bool take_arrival(struct peer *peer)
 {
-    bool any = false;
     int done = 0;
-    while (peer->first != NULL &&
-           MPI_Test(&peer->first->request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done != 0) {
-        struct arrival *arrival = peer->first;
-        peer->first = arrival->next;
-        if (!peer->forgotten)
-            bytes_append(&peer->arrived, arrival->data, arrival->count);
-        free(arrival);
-        any = true;
-    }
-    return any;
+    if (peer->arrival == NULL ||
+        MPI_Test(&peer->arrival_request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done == 0)
+        return false;
+    if (!peer->forgotten)
+        bytes_append(&peer->arrived, peer->arrival, peer->arrival_count);
+    free(peer->arrival);
+    peer->arrival = NULL;
+    return true;
 }
 
 bool peers_move(struct peers *peers)
 {
-    bool moved = match_arrivals(peers);
+    bool moved = false;
     for (int i = 0; i < peers->count; i++) {
         struct peer *peer = &peers->list[i];
-        moved = take_arrivals(peer) || moved;
-        moved = finish_piece(peer) || moved;
-        moved = send_piece(peer, i) || moved;
+        while (begin_arrival(peer, i) | take_arrival(peer))
+            moved = true;
+        moved |= finish_piece(peer) | send_piece(peer, i);
     }
     /* NOLINTNEXTLINE(clang-analyzer-optin.mpi.MPI-Checker): MPI_Test() completes them */
     return moved;
@@ -326,4 +307,30 @@ bool peers_receive(struct peers *peers, struct packet *packet)
 void peers_forget(struct peers *peers, int rank)
 {
     peers->list[rank].forgotten = true;
+}
+
+/* --- waiting --- */
+
+void peers_wait(struct peers *peers, bool moved, struct pollfd *descriptors, size_t count)
+{
+    enum { SHORTEST_NS = 20000, LONGEST_NS = 1000000 };
+    long longer_ns = peers->sleep_ns < SHORTEST_NS ? SHORTEST_NS : 5 * peers->sleep_ns / 4;
+    peers->sleep_ns = moved ? 0 : longer_ns < LONGEST_NS ? longer_ns : LONGEST_NS;
+    const struct timespec sleep = {.tv_nsec = peers->sleep_ns};
+    (void)ppoll(descriptors, count, &sleep, NULL);
+}
+
+void peers_look(struct peers *peers)
+{
+    enum { MOMENT_NS = 100000000 };
+    int64_t now_ns = clock_ns();
+    int64_t since_ns = peers->looked_ns > 0 ? now_ns - peers->looked_ns : 0;
+    peers->stopped_ns = since_ns > MOMENT_NS ? since_ns : 0;
+    peers->looked_ns = now_ns;
+}
+
+int64_t peers_heard_ns(const struct peers *peers, int64_t heard_ns)
+{
+    int64_t later_ns = heard_ns + peers->stopped_ns;
+    return later_ns < peers->looked_ns ? later_ns : peers->looked_ns;
 }

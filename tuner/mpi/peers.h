@@ -13,6 +13,7 @@
  *         moved = peers_move(peers);
  *         while (peers_receive(peers, &packet))
  *             …                                      the packet's bytes last until the next call
+ *         peers_wait(peers, moved, NULL, 0);
  *     }
  *     peers_free(peers);
  */
@@ -22,6 +23,7 @@
 #include "base/error.h"
 
 #include <jansson.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -88,6 +90,18 @@ bool peers_move(struct peers *peers);
 
 /* The next packet that has arrived; false if there is none. */
 bool peers_receive(struct peers *peers, struct packet *packet);
+
+/*
+ * Sleeps between two looks at MPI, which has nothing that poll() could wait for: not at all if something was
+ * `moved`, then longer and longer, up to a millisecond. Descriptors end the sleep at once.
+ */
+void peers_wait(struct peers *peers, bool moved, struct pollfd *descriptors, size_t count);
+
+/* When another process was heard last, later by as long as this one did not run before the latest peers_look(),
+ * because a signal had stopped it or the machine was busy: what the other did not say meanwhile is not its
+ * silence. Call peers_look() once for every peers_wait(), before it. */
+void peers_look(struct peers *peers);
+int64_t peers_heard_ns(const struct peers *peers, int64_t heard_ns);
 
 /* Nothing is sent to that rank or received from it any more. */
 void peers_forget(struct peers *peers, int rank);
