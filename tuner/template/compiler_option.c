@@ -71,9 +71,12 @@ bool compiler_option_writes_files(const char *option)
 
 bool compiler_option_includes_files(const char *option)
 {
-    static const char *const names[] = {"include-path", "include", "pre-include", "autotune-unit",
-                                        "autotune-header"};
-    const char *name = option + strspn(option, "-");
+    static const char *const names[] = {
+        "include-path",  "include",         "pre-include",
+        "autotune-unit", "autotune-header", "ext-desc-file", /* undocumented, of ptxas */
+        "use-pch",
+    };
+    const char *name = name_of(option);
     size_t length = strcspn(name, "=");
     for (size_t i = 0; i < sizeof names / sizeof *names && option[0] == '-'; i++)
         if (strlen(names[i]) == length && strncmp(name, names[i], length) == 0)

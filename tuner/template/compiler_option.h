@@ -1,7 +1,7 @@
 /*
  * Options that a template may not pass to NVRTC: those that make it write files, and those that add
- * headers, include folders or sources, because autotune must know which files are compiled. Use the
- * template's `include` or an #include in the source instead.
+ * headers, include folders, sources or other files, because autotune must know which files are compiled.
+ * Use the template's `include` or an #include in the source instead.
  */
 #ifndef AUTOTUNE_COMPILER_OPTION_H
 #define AUTOTUNE_COMPILER_OPTION_H
