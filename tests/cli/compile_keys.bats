@@ -263,7 +263,7 @@ own_toolkit() {
     done
 }
 
-# meddle COMMAND: from now on, COMMAND is run once, before NVRTC's third compilation
+# meddle COMMAND [NUMBER]: from now on, COMMAND is run once, before NVRTC's third compilation, or before that NUMBER
 meddle() {
     local library
     library=$("$AUTOTUNE" worker compile </dev/null | sed 's/.*"path":"\([^"]*\)".*/\1/')
@@ -276,11 +276,12 @@ int nvrtcCompileProgram(void *program, int count, const char *const *options)
     int (*compile)(void *, int, const char *const *);
     void *symbol = dlsym(RTLD_NEXT, "nvrtcCompileProgram");
     memcpy(&compile, &symbol, sizeof symbol);
-    if (system("cd '$PWD' && echo >>compilations && [ \$(wc -l <compilations) = 3 ] && { $1; }") == -1)
+    if (system("cd '$PWD' && echo >>compilations && [ \$(wc -l <compilations) = ${2:-3} ] && { $1; }") == -1)
         abort();
     return compile(program, count, options);
 }
 C
+    rm -f compilations
     cc -D_GNU_SOURCE -shared -fPIC meddling.c -o meddling.so -Wl,--no-as-needed "$library" -Wl,-rpath,"$(dirname "$library")"
     export AUTOTUNE_NVRTC=$PWD/meddling.so
 }
@@ -297,6 +298,39 @@ C
     expect 0 --config sweep.ini --arch sm_90 --jobs 1 --format csv
     [ "$(wc -l <compilations)" -gt 3 ]
     equal "$(count outcome compiled)" 5
+}
+
+@test "a toolkit that changes during a run leaves neither results nor cubins" {
+    rm -rf cache
+    own_toolkit
+    version=$(sed -n 's/^nvrtc = \([0-9]*\)\..*/\1/p' t.ini)
+    ln -s compiler.so "toolkit/lib/libnvrtc.so.$version"
+    echo 'block_size = 64, 128, 192, 256, 320, 384' >>sweep.ini
+    meddle 'sed -i s/1/2/ toolkit/include/factor.h'
+    rm -rf cache r t.ini
+    autotune --config sweep.ini --jobs 1
+    exits 3
+    has err "changed during the run" "run the same command again"
+    [ "$(wc -l <compilations)" -gt 3 ]
+    [ ! -e t.ini ]
+    # back again: what was compiled with the other header is not taken for what this one makes
+    echo '#define FACTOR 1' >toolkit/include/factor.h
+    for size in 64 128 192 256 320 384; do
+        emit=(emit --kernel own --templates . --set block_size=$size --arch sm_90 --cubin --output)
+        autotune "${emit[@]}" kept.cubin
+        AUTOTUNE_CACHE=other autotune "${emit[@]}" fresh.cubin
+        cmp kept.cubin fresh.cubin
+    done
+    autotune --config sweep.ini --jobs 1
+    exits 0
+    has out "6 measured"
+    # a single compilation asks, too
+    export AUTOTUNE_NVRTC=$PWD/toolkit/lib/compiler.so
+    meddle 'sed -i s/1/2/ toolkit/include/factor.h' 1
+    AUTOTUNE_CACHE=single autotune "${emit[@]}" x.cubin
+    exits 3
+    has err "changed during the run"
+    [ ! -e x.cubin ]
 }
 
 @test "headers are found as the compiler finds them, wherever they are" {

@@ -127,4 +127,16 @@ int compile_pool_wait_until(struct compile_pool *pool, const struct compile_job 
 /* Seconds until all jobs are done, and how many there are; see compile_estimate.h. */
 double compile_pool_left_s(const struct compile_pool *pool, size_t *jobs);
 
+/*
+ * Whether what was compiled so far is what its keys say: workers read the toolkit's headers each time they
+ * compile, and find out which toolkit it is when they start. Starts one more on each machine (25 ms), unless the
+ * cache had everything. Call it before a result counts for good. Returns 0; ERROR_DEVICE if the toolkit has
+ * changed, with the entries since the last call removed from the cache; or an error as in
+ * compile_pool_wait(). A pool that is killed before has not asked, and its entries stay.
+ */
+int compile_pool_confirm(struct compile_pool *pool, struct error *error);
+
+/* A worker that started later than the first has found another toolkit: the pool's error was that. */
+bool compile_pool_toolkit_changed(const struct compile_pool *pool);
+
 #endif

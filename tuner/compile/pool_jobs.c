@@ -91,6 +91,8 @@ void compile_pool_free(struct compile_pool *pool)
     pool_workers_end(pool);
     tdestroy(pool->by_key, free_job);
     compile_estimate_release(&pool->estimate);
+    pool_settle_entries(pool, INT64_MAX, true);
+    free(pool->unconfirmed);
     free(pool->cache_folder);
     free(pool);
 }
@@ -327,9 +329,28 @@ int pool_take_result(struct compile_pool *pool, struct pool_job *job, char *byte
         return 0;
     }
     pool->written_bytes += stored == 0 ? count : 0;
+    if (stored == 0)
+        *ARRAY_APPEND(pool->unconfirmed, pool->unconfirmed_count) =
+            (struct pool_entry){alloc_string(job->job.path), clock_ns()};
     job->job.has_cubin = compilation->cubin_bytes > 0;
     end_job(pool, job);
     return 1;
+}
+
+void pool_settle_entries(struct compile_pool *pool, int64_t until_ns, bool keep)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < pool->unconfirmed_count; i++) {
+        struct pool_entry entry = pool->unconfirmed[i];
+        if (entry.written_ns > until_ns) {
+            pool->unconfirmed[left++] = entry;
+            continue;
+        }
+        if (!keep)
+            (void)unlink(entry.path);
+        free(entry.path);
+    }
+    pool->unconfirmed_count = left;
 }
 
 void pool_fail(struct compile_pool *pool, struct pool_job *job, enum error_code code,

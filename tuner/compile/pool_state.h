@@ -34,6 +34,7 @@ struct pool_place {
     size_t workers;
     double busy_s; /* of all that it had */
     size_t jobs;
+    int64_t confirmed_ns; /* then, on clock_ns(), its toolkit was still the same */
 };
 
 struct pool_worker {
@@ -43,9 +44,16 @@ struct pool_worker {
     struct worker worker;
     char *folder; /* staging.h; NULL before the greeting */
     bool ready;
+    bool confirms;        /* it only greets, to say which toolkit there is, and gets no jobs */
     struct pool_job *job; /* being done; borrowed */
     bool second;          /* another worker was given it before */
-    int64_t began_ns;     /* that, on clock_ns() */
+    int64_t began_ns;     /* that, or starting it, on clock_ns() */
+};
+
+/* An entry that this pool has written to the cache. */
+struct pool_entry {
+    char *path;
+    int64_t written_ns;
 };
 
 struct compile_pool {
@@ -60,6 +68,9 @@ struct compile_pool {
     size_t held_count; /* of jobs that have users */
     uint64_t done_count;
     uint64_t written_bytes;
+    struct pool_entry *unconfirmed; /* since compile_pool_confirm() */
+    size_t unconfirmed_count;
+    bool toolkit_changed;
     struct pool_job *first; /* of the queue: not yet given to a worker */
     struct pool_job *last;
     size_t queue_count;
@@ -93,6 +104,10 @@ int pool_take_result(struct compile_pool *pool, struct pool_job *job, char *byte
                      struct error *error);
 void pool_fail(struct compile_pool *pool, struct pool_job *job, enum error_code code,
                const char *reason);
+
+/* The entries that were written until then, on clock_ns(), are kept, or else removed from the cache: they may
+ * have been compiled by another toolkit than their keys say. */
+void pool_settle_entries(struct compile_pool *pool, int64_t until_ns, bool keep);
 
 /* --- pool_workers.c --- */
 

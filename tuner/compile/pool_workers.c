@@ -76,9 +76,12 @@ static double ready_timeout_s(void)
     return worker_timeout_s(READY_TIMEOUT_S);
 }
 
-static int add_worker(struct compile_pool *pool, struct pool_place *place, struct error *error)
+static int add_worker(struct compile_pool *pool, struct pool_place *place, bool confirms,
+                      struct error *error)
 {
     struct pool_worker *worker = alloc_zeroed(1, sizeof *worker);
+    worker->began_ns = clock_ns();
+    worker->confirms = confirms;
     int status = worker_start(&worker->worker, place->node, "compile", NULL, error);
     if (status != 0) {
         free(worker);
@@ -102,7 +105,7 @@ static int add_worker(struct compile_pool *pool, struct pool_place *place, struc
 
 int pool_workers_add_first(struct compile_pool *pool, struct error *error)
 {
-    return add_worker(pool, &pool->places[0], error);
+    return add_worker(pool, &pool->places[0], false, error);
 }
 
 int pool_workers_add_all(struct compile_pool *pool, struct error *error)
@@ -110,7 +113,7 @@ int pool_workers_add_all(struct compile_pool *pool, struct error *error)
     struct pool_place *place;
     int status = 0;
     while (status == 0 && room_of(place = choose_place(pool)) > 0)
-        status = add_worker(pool, place, error);
+        status = add_worker(pool, place, false, error);
     return pool->worker_count > 0 ? 0 : status;
 }
 
@@ -119,7 +122,7 @@ int pool_workers_add_for_queue(struct compile_pool *pool, struct error *error)
     while (pool->queue_count > pool->idle_count + pool->starting_count && !pool->full) {
         struct pool_place *place = choose_place(pool);
         pool->full = room_of(place) == 0;
-        int status = pool->full ? 0 : add_worker(pool, place, error);
+        int status = pool->full ? 0 : add_worker(pool, place, false, error);
         if (status != 0)
             return pool->worker_count > 0 ? 0 : status;
     }
@@ -228,18 +231,60 @@ static int greet(struct compile_pool *pool, struct pool_worker *worker, const js
         return name_node(worker, error);
     if (!is_event(message, "ready") || build == NULL || json_array_size(architectures) == 0)
         return 0;
-    if (pool->architectures != NULL && strcmp(build, pool->nvrtc) != 0)
+    if (pool->architectures != NULL && strcmp(build, pool->nvrtc) != 0) {
+        pool_settle_entries(pool, INT64_MAX, false);
+        pool->toolkit_changed = true;
         return refuse_build(pool, worker, build, error);
+    }
     worker->ready = true;
     worker->folder = alloc_string(json_string_value(json_object_get(message, "folder")));
     pool->starting_count--;
-    rest(pool, worker);
+    if (worker->confirms)
+        worker->place->confirmed_ns = worker->began_ns;
+    else
+        rest(pool, worker);
     pool->failed_starts = 0;
     if (pool->architectures == NULL) {
         (void)snprintf(pool->nvrtc, sizeof pool->nvrtc, "%s", build);
         pool->architectures = json_incref(architectures);
     }
     return 1;
+}
+
+/* The worker of that machine that was started to confirm its toolkit; NULL: there is none. */
+static struct pool_worker *find_confirming(const struct compile_pool *pool,
+                                           const struct pool_place *place)
+{
+    for (size_t i = 0; i < pool->worker_count; i++)
+        if (pool->workers[i]->confirms && pool->workers[i]->place == place)
+            return pool->workers[i];
+    return NULL;
+}
+
+int compile_pool_confirm(struct compile_pool *pool, struct error *error)
+{
+    int64_t since_ns = clock_ns();
+    int status = 0;
+    for (size_t i = 0; i < pool->place_count && pool->unconfirmed_count > 0; i++) {
+        struct pool_place *place = &pool->places[i];
+        struct pool_worker *worker;
+        while (status == 0 && place->confirmed_ns < since_ns && !is_lost(place)) {
+            if (find_confirming(pool, place) == NULL)
+                status = add_worker(pool, place, true, error);
+            if (status == 0)
+                status = event_loop_step(pool->loop, EVENT_NEVER, error);
+            if ((worker = find_confirming(pool, place)) != NULL && worker->ready)
+                remove_worker(pool, worker);
+        }
+    }
+    if (status == 0)
+        pool_settle_entries(pool, since_ns, true);
+    return status;
+}
+
+bool compile_pool_toolkit_changed(const struct compile_pool *pool)
+{
+    return pool->toolkit_changed;
 }
 
 /* --- giving jobs --- */

@@ -43,6 +43,8 @@ int single_compile_source_cubin(struct single_compile *compiler, const struct so
         status = compile_pool_request(compiler->pool, source, options, false, &job, error);
     if (status == 0)
         status = compile_pool_wait(compiler->pool, job, error);
+    if (status == 0)
+        status = compile_pool_confirm(compiler->pool, error);
     if (status == 0 && compiled != NULL)
         *compiled = !job->cached;
     if (status == 0)

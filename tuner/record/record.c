@@ -404,6 +404,14 @@ int record_reopen(struct record *record, int64_t study_id, struct error *error)
     return record_end(record, result, error);
 }
 
+int record_withdraw(struct record *record, int64_t study_id, struct error *error)
+{
+    int result = record_start(record, error);
+    if (result != 0)
+        return result;
+    return record_end(record, by_id(record, STATEMENT_DROP_JUDGED, study_id, error), error);
+}
+
 static int set_final(struct record *record, int64_t study_id, const struct result *variant,
                      struct error *error)
 {

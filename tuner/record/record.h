@@ -84,6 +84,9 @@ int record_refuse(struct record *record, int64_t study_id, const char *reason, s
  * complete, and no variant is judged, a finalist or tied. What is stored from now on counts as judged. */
 int record_reopen(struct record *record, int64_t study_id, struct error *error);
 
+/* Removes what was stored since record_reopen(), or since the study began. */
+int record_withdraw(struct record *record, int64_t study_id, struct error *error);
+
 /* Marks the study complete with its counts (points, rejected), winner and tie set, and with this
  * run's date and command, and sets study->complete. The verdict covers only study->results, even if the
  * record has more variants of the study. If record_check() refutes it, it stays incomplete and is to be

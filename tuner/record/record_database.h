@@ -116,6 +116,7 @@ enum { STUDY_COLUMNS = 8, FOUND_COLUMNS = 5, RESULT_COLUMNS = 5 };
                    " WHERE study = ? AND (finalist OR tied OR judged)")                            \
     X(CLEAR_FINALS, "UPDATE variant SET finalist = 0, tied = 0"                                    \
                     " WHERE study = ? AND (finalist OR tied)")                                     \
+    X(DROP_JUDGED, "DELETE FROM variant WHERE study = ? AND judged")                               \
     X(COUNT_JUDGED, "SELECT count(*) FROM variant WHERE study = ? AND judged")                     \
     X(OTHERS, "PRAGMA data_version")                                                               \
     X(LATEST_STUDIES, SELECT_STUDY                                                                 \

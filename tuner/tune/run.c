@@ -434,6 +434,15 @@ static void keep_best_so_far(struct run *run)
     free(entries);
 }
 
+/* The results that this run has added to studies which it did not complete may be of another toolkit than
+ * the studies are. */
+static void withdraw_results(struct run *run)
+{
+    for (size_t i = 0; i < run->job_count; i++)
+        if (run->jobs[i].record_id != 0 && !run->jobs[i].study.complete)
+            (void)record_withdraw(run->record, run->jobs[i].record_id, NULL);
+}
+
 /* What is known, and how to go on. */
 static void say_interrupted(const struct run *run, struct error *error)
 {
@@ -520,7 +529,9 @@ int run_sweep(struct run *run, const struct sweep *sweep, struct error *error)
     fleet_end_begin(&run->fleet); /* meanwhile, the results are reported and the record is closed */
     progress_end(&run->progress);
     warn_of_blindness(run);
-    if (prepared && status != 0 && !run->environment.static_mode && !run->options.part)
+    if (prepared && status != 0 && compile_pool_toolkit_changed(run->pool))
+        withdraw_results(run);
+    else if (prepared && status != 0 && !run->environment.static_mode && !run->options.part)
         keep_best_so_far(run);
     if (status == ERROR_INTERRUPTED)
         say_interrupted(run, error);

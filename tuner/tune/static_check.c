@@ -198,6 +198,8 @@ int static_check_sample(struct static_check *check, struct tuning_job *job, stru
 int static_check_rest(struct static_check *check, struct tuning_job *job, struct error *error)
 {
     int status = check_part(check, job, STATIC_SAMPLE, SIZE_MAX, error);
+    if (status == 0)
+        status = compile_pool_confirm(check->pool, error);
     if (status != 0 || tuning_job_is_complete(job))
         return status;
     timings_stage(check->timings, TIMING_RECORD);

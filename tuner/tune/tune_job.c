@@ -194,6 +194,8 @@ int tune_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
         if (job->proposer != NULL)
             tuning_job_drop_untried(job, tuning->pool);
         study_link_twins(&job->study);
+        if (status == 0)
+            status = compile_pool_confirm(tuning->pool, error);
         if (status != 0 || is_unfinished(job))
             return status;
         timings_stage(tuning->timings, TIMING_RECORD);
