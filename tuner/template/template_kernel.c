@@ -194,7 +194,7 @@ static void read_option(struct loader *loader, char *text, int line, const struc
         loader_fail(loader, line, "option '%s' makes the compiler write files; remove it", text);
     if (compiler_option_includes_files(text))
         loader_fail(loader, line,
-                    "option '%s' adds files or their folders; write headers as #include in "
+                    "option '%s' adds headers or other files; write headers as #include in "
                     "the source, and as 'include' in [kernel]",
                     text);
     struct template_option *option = ARRAY_APPEND(template->options, template->option_count);
