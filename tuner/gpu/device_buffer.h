@@ -18,7 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { GUARD_PATTERN = 0xc3 }; /* as a float -391, as an integer negative */
+/* A large number in every type: what reads beyond a buffer finds it, and a maximum, a sum or a condition shows. */
+enum { GUARD_PATTERN = 0x7b };
 
 struct device_buffer {
     CUdeviceptr base; /* of the guard in front; 0: not allocated */

@@ -485,9 +485,9 @@ static int set_guards(const struct verify *verify, unsigned char pattern, struct
 
 int verify_run_hostile(struct verify *verify, bool everything, struct error *error)
 {
-    /* so that what is read there can be the largest, the smallest, or an index of 0 */
+    /* a large number, a small one, and an index of 0 */
     static const unsigned char patterns[] = {
-        [POISON_USUAL] = GUARD_PATTERN, [POISON_LARGE] = 0x7b, [POISON_SMALL] = 0x00};
+        [POISON_USUAL] = GUARD_PATTERN, [POISON_LARGE] = 0xfb, [POISON_SMALL] = 0x00};
     struct device_problem *problem = verify->problem;
     int status = device_variant_reset(verify->variant, problem, error);
     const unsigned char pattern = patterns[verify->variant->poison];
