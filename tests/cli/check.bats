@@ -55,47 +55,30 @@ INI
     grep -qw 12 out # for each of two problems
 }
 
-@test "an unknown section of the sweep, with the nearest template" {
-    sweep <<'INI'
-[scalee]
-block_size = 64
-INI
-    autotune check --config sweep.ini
-    refuses 5 "'scalee'" "'scale'"
-}
-
-@test "an unknown key, with the nearest" {
-    sweep <<'INI'
-[scale]
-block_siz = 64
-INI
-    autotune check --config sweep.ini
-    refuses 6 "'block_siz'" "'block_size'"
-}
-
-@test "an unknown key of [sweep], with the nearest" {
+@test "what is wrong in a sweep is refused at its line, with what was perhaps meant" {
+    while IFS='|' read -r lines number words; do
+        # shellcheck disable=SC2059 # with its \n
+        printf "$lines\n" | sweep
+        autotune check --config sweep.ini
+        eval "refuses $number $words"
+    done <<'END'
+[scalee]\nblock_size = 64|5|"'scalee'" "'scale'"
+[scale]\nblock_siz = 64|6|"'block_siz'" "'block_size'"
+[scale]\nblock_size = 64\nconstraint = block_size * num_laod <= 64|7|"'num_laod'" "'num_load'"
+[scale]\nconstraint = block_size *|6|
+[scale]\nmode = good, wronk|6|"'wronk'" "'wrong'"
+[scale]\nblock_size = 64\nblock_size = 128|7|"'block_size'"
+[scale]\nblock_size = 64\n[scale]\nnum_load = 2|7|"'scale'"
+[scale]\nblock_size = 64%0200d|6|
+[%060d]|5|
+[scale]\nblock_size|6|
+[my-kernel]\ntemplate = scale|5|"kernel name 'my-kernel'"
+[Reduce]\ntemplate = scale|5|"kernel name 'Reduce'"
+[abcdefghijklmnopqrstuvwxyz0123456]\ntemplate = scale|5|"kernel name 'abcdefghijklmnopqrstuvwxyz0123456'"
+END
     printf '[sweep]\nresult = results\n' >sweep.ini
     autotune check --config sweep.ini
     refuses 2 "'result'" "'results'"
-}
-
-@test "an unknown name in a constraint, with the nearest" {
-    sweep <<'INI'
-[scale]
-block_size = 64
-constraint = block_size * num_laod <= 64
-INI
-    autotune check --config sweep.ini
-    refuses 7 "'num_laod'" "'num_load'"
-}
-
-@test "a constraint that is no expression" {
-    sweep <<'INI'
-[scale]
-constraint = block_size *
-INI
-    autotune check --config sweep.ini
-    refuses 6
 }
 
 @test "expressions reach nothing but their names and functions" {
@@ -107,63 +90,12 @@ INI
     done
 }
 
-@test "a word that the parameter does not have, with the nearest" {
-    sweep <<'INI'
-[scale]
-mode = good, wronk
-INI
-    autotune check --config sweep.ini
-    refuses 6 "'wronk'" "'wrong'"
-}
-
 @test "values that are none" {
     for value in '64,' '64 128' '8..1 step 1' '1..8 step 0' '2^100' '64, , 128' '"x"'; do
         printf '[scale]\nblock_size = %s\n' "$value" | sweep
         autotune check --config sweep.ini
         refuses 6
     done
-}
-
-@test "a key given twice" {
-    sweep <<'INI'
-[scale]
-block_size = 64
-block_size = 128
-INI
-    autotune check --config sweep.ini
-    refuses 7 "'block_size'"
-}
-
-@test "a section given twice" {
-    sweep <<'INI'
-[scale]
-block_size = 64
-[scale]
-num_load = 2
-INI
-    autotune check --config sweep.ini
-    refuses 7 "'scale'"
-}
-
-@test "a line that inih would cut" {
-    { echo "[scale]"; printf 'block_size = 64%0200d\n' 0; } | sweep
-    autotune check --config sweep.ini
-    refuses 6
-}
-
-@test "a section name that inih would cut" {
-    printf '[%060d]\n' 0 | sweep
-    autotune check --config sweep.ini
-    refuses 5
-}
-
-@test "a line that is neither key nor section" {
-    sweep <<'INI'
-[scale]
-block_size
-INI
-    autotune check --config sweep.ini
-    refuses 6
 }
 
 @test "a space in which nothing is left" {
@@ -176,41 +108,15 @@ INI
     grep -qw 0 out
 }
 
-@test "errors in a template name the template's line" {
-    template broken <<'INI'
+@test "what is wrong in a template is refused at the template's line, with what was perhaps meant" {
+    template right <<'INI'
 [kernel]
-source = broken.cu
+source = right.cu
 [parameters]
 block_size = 256
 [problem]
 n = 64
-[buffer.out]
-type = flaot
-length = n
-access = write
-[launch.run]
-entry = scale_good
-grid = 1
-block = block_size
-arguments = out, out, float 1, uint64 n
-[expect.out]
-reference = constant(1)
-compare = exact
-INI
-    printf '[sweep]\n[broken]\n' >sweep.ini
-    expect 2 check --config sweep.ini
-    has err "broken.ini:8:" "'flaot'" "'float'"
-}
-
-@test "a template without an expected result" {
-    template broken <<'INI'
-[kernel]
-source = broken.cu
-[parameters]
-block_size = 256
-[problem]
-n = 64
-[buffer.out]
+[buffer.result]
 type = float
 length = n
 access = write
@@ -218,11 +124,22 @@ access = write
 entry = scale_good
 grid = 1
 block = block_size
-arguments = out, out, float 1, uint64 n
+arguments = result, uint64 n
+[expect.result]
+reference = constant(1)
+compare = exact
 INI
     printf '[sweep]\n[broken]\n' >sweep.ini
-    expect 2 check --config sweep.ini
-    has err "broken.ini" expect
+    while IFS='|' read -r change words; do
+        sed "$change" right.ini >broken.ini
+        expect 2 check --config sweep.ini
+        eval "has err $words"
+    done <<'END'
+s/float$/flaot/|"broken.ini:8:" "'flaot'" "'float'"
+/^\[expect/,$d|"broken.ini" expect
+s/arguments = result/arguments = resutl/|"broken.ini:15:" "'resutl'" "'result'"
+s/right.cu/nowhere.cu/|"nowhere.cu"
+END
 }
 
 @test "an output that nothing checks is refused, or marked and listed" {
@@ -244,50 +161,6 @@ INI
     sed -i '/^\[expect/,$s/^arguments = in, /arguments = in, partials, /' odd.ini
     expect 2 check --template odd.ini
     has err "odd.ini:$(grep -n '^arguments = in, partials, reference' odd.ini | cut -d: -f1): a reference cannot use scratch buffer 'partials'"
-}
-
-@test "an argument that is no buffer, with the nearest" {
-    template broken <<'INI'
-[kernel]
-source = broken.cu
-[parameters]
-block_size = 256
-[problem]
-n = 64
-[buffer.result]
-type = float
-length = n
-access = write
-[launch.run]
-entry = scale_good
-grid = 1
-block = block_size
-arguments = resutl, uint64 n
-[expect.result]
-reference = constant(1)
-compare = exact
-INI
-    printf '[sweep]\n[broken]\n' >sweep.ini
-    expect 2 check --config sweep.ini
-    has err "broken.ini:15:" "'resutl'" "'result'"
-}
-
-@test "a source that is not there" {
-    template broken <<'INI'
-[kernel]
-source = nowhere.cu
-INI
-    printf '[sweep]\n[broken]\n' >sweep.ini
-    expect 2 check --config sweep.ini
-    has err "nowhere.cu"
-}
-
-@test "a label that a tuned INI could not hold" {
-    for label in my-kernel Reduce abcdefghijklmnopqrstuvwxyz0123456; do
-        printf '[%s]\ntemplate = scale\n' "$label" | sweep
-        autotune check --config sweep.ini
-        refuses 5 "kernel name '$label'"
-    done
 }
 
 @test "too many variants to try all are no error if the sweep has a budget" {
