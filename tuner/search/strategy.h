@@ -1,7 +1,7 @@
 /*
- * The strategies of a search. To add one, write its functions in search/strategy_NAME.c, declare it
- * here, and add a line to the table in search/search.c; `autotune simulate --strategy NAME` then
- * measures it.
+ * The strategies of a search; the one that draws at random is in search.c. To add one, write its
+ * functions in search/strategy_NAME.c, declare it here, and add a line to the table in search.c;
+ * `autotune simulate --strategy NAME` then measures it.
  */
 #ifndef AUTOTUNE_STRATEGY_H
 #define AUTOTUNE_STRATEGY_H
@@ -39,7 +39,6 @@ struct search_strategy {
 };
 
 extern const struct search_strategy strategy_model;
-extern const struct search_strategy strategy_random;
 
 /* A random point that the history does not have. Returns as `choose` does. */
 int strategy_draw(struct strategy_context *context, uint32_t *point, struct error *error);
