@@ -365,54 +365,32 @@ CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device)
 
 int64_t device_attribute(CUdevice_attribute attribute)
 {
-    switch ((int)attribute) {
-    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
-        return control()->sm_count;
-    case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
-        return control()->l2_bytes;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
-        return control()->compute_capability / 10;
-    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
-        return control()->compute_capability % 10;
-    case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
-    case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR:
-        return 32;
-    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X:
-    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y:
-    case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK:
-        return 1024;
-    case CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z:
-        return 64;
-    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X:
-        return INT32_MAX;
-    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y:
-    case CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z:
-        return 65535;
-    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
-        return 2048;
-    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK:
-    case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR:
-    case CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY:
-        return 65536;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
-        return 49152;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
-        return 232448;
-    case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR:
-        return 233472;
-    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
-        return 1980000;
-    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE:
-        return 3201000;
-    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH:
-        return 6144;
-    case CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH:
-    case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING:
-        return 1;
-    default:
-        return -1;
-    }
+#define A(name, value) {CU_DEVICE_ATTRIBUTE_##name, value},
+    /* clang-format off */
+    const struct {
+        CUdevice_attribute attribute;
+        int64_t value;
+    } values[] = {
+        A(MULTIPROCESSOR_COUNT, control()->sm_count) A(L2_CACHE_SIZE, control()->l2_bytes)
+        A(COMPUTE_CAPABILITY_MAJOR, control()->compute_capability / 10)
+        A(COMPUTE_CAPABILITY_MINOR, control()->compute_capability % 10)
+        A(WARP_SIZE, 32) A(MAX_BLOCKS_PER_MULTIPROCESSOR, 32) A(MAX_THREADS_PER_BLOCK, 1024)
+        A(MAX_BLOCK_DIM_X, 1024) A(MAX_BLOCK_DIM_Y, 1024) A(MAX_BLOCK_DIM_Z, 64)
+        A(MAX_GRID_DIM_X, INT32_MAX) A(MAX_GRID_DIM_Y, 65535) A(MAX_GRID_DIM_Z, 65535)
+        A(RESERVED_SHARED_MEMORY_PER_BLOCK, 1024) A(MAX_THREADS_PER_MULTIPROCESSOR, 2048)
+        A(MAX_REGISTERS_PER_BLOCK, 65536) A(MAX_REGISTERS_PER_MULTIPROCESSOR, 65536)
+        A(TOTAL_CONSTANT_MEMORY, 65536) A(MAX_SHARED_MEMORY_PER_BLOCK, 49152)
+        A(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232448)
+        A(MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 233472) A(CLOCK_RATE, 1980000)
+        A(MEMORY_CLOCK_RATE, 3201000) A(GLOBAL_MEMORY_BUS_WIDTH, 6144)
+        A(COOPERATIVE_LAUNCH, 1) A(UNIFIED_ADDRESSING, 1)
+    };
+/* clang-format on */
+#undef A
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (values[i].attribute == attribute)
+            return values[i].value;
+    return -1;
 }
 
 CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
@@ -547,13 +525,8 @@ CUresult cuMemFreeHost(void *memory)
     return result;
 }
 
-CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
+static CUresult copy_to_host(void *to, CUdeviceptr from, size_t bytes)
 {
-    BEGIN(cuMemcpyDtoH, NEED_CONTEXT);
-    CUresult waited = wait_for_all();
-    finish_upload();
-    if (waited != CUDA_SUCCESS)
-        return waited;
     if (bytes == 0)
         return CUDA_SUCCESS;
     if (to == NULL || !memory_holds(from, bytes))
@@ -563,18 +536,20 @@ CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
     return CUDA_SUCCESS;
 }
 
+CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t bytes)
+{
+    BEGIN(cuMemcpyDtoH, NEED_CONTEXT);
+    CUresult waited = wait_for_all();
+    finish_upload();
+    return waited != CUDA_SUCCESS ? waited : copy_to_host(to, from, bytes);
+}
+
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
     BEGIN(cuMemcpyDtoHAsync, NEED_CONTEXT);
     (void)stream; /* to pageable memory, as here, it waits as cuMemcpyDtoH does */
     CUresult waited = wait_for_all();
-    if (waited != CUDA_SUCCESS)
-        return waited;
-    if (to == NULL || !memory_holds(from, bytes))
-        return CUDA_ERROR_INVALID_VALUE;
-    memcpy(to, host_address(from), bytes);
-    clock_advance((double)bytes / HOST_BYTES_PER_NS);
-    return CUDA_SUCCESS;
+    return waited != CUDA_SUCCESS ? waited : copy_to_host(to, from, bytes);
 }
 
 static bool is_stream(CUstream stream)
@@ -702,9 +677,7 @@ CUresult cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *memory
     if (address % 512 != 0 || !memory_holds(address, bytes) ||
         (!linear && memory->res.pitch2D.pitchInBytes % 32 != 0))
         return CUDA_ERROR_INVALID_VALUE;
-    struct texture *made = calloc(1, sizeof *made);
-    if (made == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
+    struct texture *made = new_zeroed(sizeof *made);
     *made = (struct texture){*memory, *view, textures};
     textures = made;
     *object = (CUtexObject)(uintptr_t)made;
@@ -790,33 +763,26 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfuncti
     BEGIN(cuFuncGetAttribute, NEED_CONTEXT);
     if (!module_has_function(function))
         return CUDA_ERROR_INVALID_HANDLE;
-    switch ((int)attribute) {
-    case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-        function->loaded = true;
-        *value = module_function_threads(function);
-        return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
-        *value = function->static_shared_bytes;
-        return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
-        *value = function->local_bytes;
-        return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_NUM_REGS:
-        *value = function->registers;
-        return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
-        *value = control()->compute_capability;
-        return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-        *value = function->max_dynamic_shared_bytes;
-        return CUDA_SUCCESS;
-    case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-        *value = -1;
-        return CUDA_SUCCESS;
-    default:
-        return CUDA_ERROR_INVALID_VALUE;
-    }
+    function->loaded = function->loaded || attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+    const struct {
+        CUfunction_attribute attribute;
+        int value;
+    } values[] = {
+        {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, module_function_threads(function)},
+        {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function->static_shared_bytes},
+        {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, function->local_bytes},
+        {CU_FUNC_ATTRIBUTE_NUM_REGS, function->registers},
+        {CU_FUNC_ATTRIBUTE_PTX_VERSION, control()->compute_capability},
+        {CU_FUNC_ATTRIBUTE_BINARY_VERSION, control()->compute_capability},
+        {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function->max_dynamic_shared_bytes},
+        {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, -1},
+    };
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (values[i].attribute == attribute) {
+            *value = values[i].value;
+            return CUDA_SUCCESS;
+        }
+    return CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value)
@@ -1102,9 +1068,7 @@ CUresult cuStreamCreate(CUstream *stream, unsigned flags)
     BEGIN(cuStreamCreate, NEED_CONTEXT);
     if (flags > CU_STREAM_NON_BLOCKING)
         return CUDA_ERROR_INVALID_VALUE;
-    struct CUstream_st *made = calloc(1, sizeof *made);
-    if (made == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
+    struct CUstream_st *made = new_zeroed(sizeof *made);
     made->next = streams;
     streams = made;
     *stream = made;
@@ -1131,9 +1095,7 @@ static bool is_graph(const struct CUgraph_st *graph)
 
 static struct CUgraph_st *new_graph(void)
 {
-    struct CUgraph_st *graph = calloc(1, sizeof *graph);
-    if (graph == NULL)
-        return NULL;
+    struct CUgraph_st *graph = new_zeroed(sizeof *graph);
     graph->next = graphs;
     graphs = graph;
     return graph;
@@ -1166,7 +1128,7 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
         return CUDA_ERROR_ILLEGAL_STATE;
     stream->spoiled = false;
     stream->capture = new_graph();
-    return stream->capture != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
@@ -1191,8 +1153,6 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec *made, CUgraph graph, unsigned 
     if (!is_graph(graph) || flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
     struct CUgraph_st *copy = new_graph();
-    if (copy == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
     for (size_t i = 0; i < graph->count; i++) {
         const struct graph_node *node = &graph->nodes[i];
         CUresult result = capture_launch(copy, node->function, &node->work, node->parameters);
@@ -1241,9 +1201,7 @@ CUresult cuEventCreate(CUevent *event, unsigned flags)
     BEGIN(cuEventCreate, NEED_CONTEXT);
     if ((flags & ~(unsigned)(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING)) != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    struct CUevent_st *made = calloc(1, sizeof *made);
-    if (made == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
+    struct CUevent_st *made = new_zeroed(sizeof *made);
     made->context = current;
     made->timed = (flags & CU_EVENT_DISABLE_TIMING) == 0;
     made->next = events;

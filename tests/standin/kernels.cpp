@@ -396,103 +396,42 @@ const struct kernel kernels[] = {
     KERNEL(own, autotune_fingerprint),
     {"autotune_soil", nothing, none, none, copy_of_none, KERNEL_DONE},
     KERNEL(own, autotune_check_guards),
-    KERNEL(scale, scale_good),
-    KERNEL(scale, scale_wrong),
-    KERNEL(scale, scale_partial),
-    KERNEL(scale, scale_overrun),
-    KERNEL(scale, scale_underrun),
-    KERNEL(scale, scale_modify_input),
-    ENDLESS(scale, scale_hang),
-    KERNEL(scale, scale_fault),
-    KERNEL(scale, scale_trap),
-    KERNEL(scale, scale_reference),
-    KERNEL(scale, scale_slow_reference),
-    KERNEL(tile, tile_add),
-    KERNEL(tile, tile_reference),
-    KERNEL(sum, sum_partial),
-    KERNEL(sum, sum_finish),
-    KERNEL(sum, sum_reference),
-    KERNEL(tree, tree_step),
-    KERNEL(tree, tree_store),
-    KERNEL(types, types_negate_16),
-    KERNEL(types, types_negate_float),
-    KERNEL(types, types_negate_double),
-    KERNEL(types, types_negate_int64),
-    KERNEL(types, types_negate_int8),
-    KERNEL(types, types_reference),
-    KERNEL(types, types_scalars),
-    KERNEL(types, types_scalars_reference),
-    KERNEL(pack, pack_good),
-    KERNEL(pack, pack_backwards),
-    KERNEL(pack, pack_shifted),
-    KERNEL(pack, pack_again),
-    KERNEL(pack, pack_short),
-    KERNEL(pack, pack_reference),
-    KERNEL(rounds, rounds_run),
-    KERNEL(blur, blur_memory),
-    KERNEL(blur, blur_fetch),
-    KERNEL(blur, blur_point),
-    KERNEL(blur, blur_linear),
-    KERNEL(blur, blur_reference),
-    KERNEL(gather, gather_sum),
-    KERNEL(gather, gather_overrun),
-    KERNEL(gather, gather_reference),
-    KERNEL(tensor, tensor_plain),
-    KERNEL(tensor, tensor_swizzled),
-    KERNEL(tensor, tensor_reference),
-    KERNEL(repeat, repeat_count),
-    KERNEL(repeat, repeat_good),
-    KERNEL(repeat, repeat_slow),
-    KERNEL(repeat, repeat_until),
-    KERNEL(repeat, repeat_every),
-    KERNEL(repeat, repeat_spoil),
-    KERNEL(repeat, repeat_memo),
-    KERNEL(repeat, repeat_memo_done),
-    KERNEL(repeat, repeat_module),
-    KERNEL(repeat, repeat_module_done),
-    KERNEL(repeat, repeat_far),
-    KERNEL(repeat, repeat_others),
-    KERNEL(repeat, repeat_beyond),
-    KERNEL(repeat, repeat_sums),
-    KERNEL(repeat, repeat_stray),
-    KERNEL(repeat, repeat_alike),
-    KERNEL(repeat, repeat_ticket),
-    KERNEL(repeat, repeat_toggle),
-    KERNEL(repeat, repeat_module_late),
-    KERNEL(repeat, repeat_module_late_count),
-    KERNEL(repeat, repeat_reference),
-    KERNEL(larger, larger_good),
-    KERNEL(larger, larger_kept),
-    KERNEL(larger, larger_lower),
-    KERNEL(larger, larger_highest),
-    KERNEL(larger, larger_lowest),
-    KERNEL(larger, larger_times_0),
-    KERNEL(larger, larger_hang),
-    KERNEL(larger, larger_reference),
-    KERNEL(larger, larger_slow_reference),
-    KERNEL(larger, larger_odd_reference),
-    KERNEL(larger, larger_most),
-    KERNEL(march, march_run),
-    KERNEL(march, march_fixed),
-    KERNEL(march, march_fault),
-    KERNEL(march, march_overrun),
-    KERNEL(march, march_spoil),
-    KERNEL(march, march_lazy),
-    KERNEL(march, march_reference),
-    KERNEL(march, march_slow_reference),
-    KERNEL(march, march_faulty_reference),
-    ENDLESS(march, march_hanging_reference),
-    KERNEL(march, march_fill),
-    KERNEL(march, march_weights),
-    KERNEL(march, march_count),
-    KERNEL(march, march_faulty_count),
-    KERNEL(march, march_spoiling_count),
-    KERNEL(symbols, symbols_apply),
-    KERNEL(symbols, symbols_wrong),
-    KERNEL(symbols, symbols_spoil),
-    KERNEL(symbols, symbols_reference),
-    KERNEL(symbols, symbols_total),
-    KERNEL(downstream, reduce),
+#define K(source, name) KERNEL(source, source##_##name),
+#define E(source, name) ENDLESS(source, source##_##name),
+    /* clang-format off */
+    K(scale, good) K(scale, wrong) K(scale, partial) K(scale, overrun) K(scale, underrun)
+    K(scale, modify_input) E(scale, hang) K(scale, fault) K(scale, trap) K(scale, reference)
+    K(scale, slow_reference)
+    K(tile, add) K(tile, reference)
+    K(sum, partial) K(sum, finish) K(sum, reference)
+    K(tree, step) K(tree, store)
+    K(types, negate_16) K(types, negate_float) K(types, negate_double) K(types, negate_int64)
+    K(types, negate_int8) K(types, reference) K(types, scalars) K(types, scalars_reference)
+    K(pack, good) K(pack, backwards) K(pack, shifted) K(pack, again) K(pack, short)
+    K(pack, reference)
+    K(rounds, run)
+    K(blur, memory) K(blur, fetch) K(blur, point) K(blur, linear) K(blur, reference)
+    K(gather, sum) K(gather, overrun) K(gather, reference)
+    K(tensor, plain) K(tensor, swizzled) K(tensor, reference)
+    K(repeat, count) K(repeat, good) K(repeat, slow) K(repeat, until) K(repeat, every)
+    K(repeat, spoil) K(repeat, memo) K(repeat, memo_done) K(repeat, module) K(repeat, module_done)
+    K(repeat, far) K(repeat, others) K(repeat, beyond) K(repeat, sums) K(repeat, stray)
+    K(repeat, alike) K(repeat, ticket) K(repeat, toggle) K(repeat, module_late)
+    K(repeat, module_late_count) K(repeat, reference)
+    K(larger, good) K(larger, kept) K(larger, lower) K(larger, highest) K(larger, lowest)
+    K(larger, times_0) K(larger, hang) K(larger, reference) K(larger, slow_reference)
+    K(larger, odd_reference) K(larger, most)
+    K(march, run) K(march, fixed) K(march, fault) K(march, overrun) K(march, spoil) K(march, lazy)
+    K(march, reference) K(march, slow_reference) K(march, faulty_reference)
+    E(march, hanging_reference) K(march, fill) K(march, weights) K(march, count)
+    K(march, faulty_count) K(march, spoiling_count)
+    K(symbols, apply) K(symbols, wrong) K(symbols, spoil) K(symbols, reference) K(symbols, total)
+/* clang-format on */
+#undef K
+#undef E
+                                                                                    KERNEL(
+                                                                                        downstream,
+                                                                                        reduce),
     KERNEL(downstream, reduce_reference),
     KERNEL(downstream, grid_barrier),
     KERNEL(downstream, grid_barrier_reference),

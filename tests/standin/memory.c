@@ -27,6 +27,14 @@ static struct allocation *allocations;
 static size_t used[DEVICES_MAX];
 static uint64_t last_number;
 
+void *new_zeroed(size_t bytes)
+{
+    void *memory = calloc(1, bytes);
+    if (memory == NULL)
+        abort();
+    return memory;
+}
+
 size_t memory_free_bytes(int device)
 {
     size_t others;
@@ -44,20 +52,11 @@ CUresult memory_allocate(int device, CUdeviceptr *address, size_t bytes)
         return CUDA_ERROR_OUT_OF_MEMORY;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size_t usable = (bytes + page - 1) / page * page;
-    struct allocation *allocation = calloc(1, sizeof *allocation);
-    if (allocation == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
     char *map = mmap(NULL, usable + 2 * page, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (map == MAP_FAILED) {
-        free(allocation);
+    if (map == MAP_FAILED || mprotect(map + page, usable, PROT_READ | PROT_WRITE) != 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    }
-    if (mprotect(map + page, usable, PROT_READ | PROT_WRITE) != 0) {
-        munmap(map, usable + 2 * page);
-        free(allocation);
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    }
+    struct allocation *allocation = new_zeroed(sizeof *allocation);
     *allocation = (struct allocation){.device = device,
                                       .map = map,
                                       .map_bytes = usable + 2 * page,

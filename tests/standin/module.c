@@ -88,48 +88,43 @@ static CUresult image_open(struct image *image, const void *bytes)
     return CUDA_SUCCESS;
 }
 
-/* The second word of the record `attribute` for symbol `symbol` in .nv.info; 0 where there is none.
- */
-static uint32_t info_of_symbol(const struct image *image, unsigned attribute, uint32_t symbol)
+/* The record `attribute` of a section, of `count` words, and of the symbol that is its first one (0: any); false if
+ * there is none. */
+static bool find_info(const struct image *image, const Elf64_Shdr *info, unsigned attribute,
+                      uint32_t symbol, uint32_t *words, size_t count)
 {
-    const Elf64_Shdr *info = find_section(image, ".nv.info", "");
-    if (info == NULL)
-        return 0;
-    const unsigned char *at = image->bytes + info->sh_offset;
-    const unsigned char *end = at + info->sh_size;
+    const unsigned char *at = info != NULL ? image->bytes + info->sh_offset : NULL;
+    const unsigned char *end = info != NULL ? at + info->sh_size : NULL;
+    const size_t bytes = count * sizeof *words;
     while (end - at >= 4) {
         size_t payload = at[0] == INFO_SIZED ? (size_t)(at[2] | at[3] << 8) : 0;
-        uint32_t words[2];
-        if (at[0] == INFO_SIZED && at[1] == attribute && payload >= sizeof words &&
-            (size_t)(end - at) >= 4 + sizeof words) {
-            memcpy(words, at + 4, sizeof words);
-            if (words[0] == symbol)
-                return words[1];
+        if (at[0] == INFO_SIZED && at[1] == attribute && payload >= bytes &&
+            (size_t)(end - at) >= 4 + bytes) {
+            memcpy(words, at + 4, bytes);
+            if (symbol == 0 || words[0] == symbol)
+                return true;
         }
         at += 4 + payload;
     }
-    return 0;
+    return false;
+}
+
+static int info_of_symbol(const struct image *image, unsigned attribute, uint32_t symbol)
+{
+    uint32_t words[2];
+    return symbol != 0 && find_info(image, find_section(image, ".nv.info", ""), attribute, symbol,
+                                    words, 2)
+               ? (int)words[1]
+               : 0;
 }
 
 /* Threads of the launch bounds in .nv.info.NAME; 0 where there are none. */
-static uint32_t info_max_threads(const struct image *image, const char *name)
+static int info_max_threads(const struct image *image, const char *name)
 {
-    const Elf64_Shdr *info = find_section(image, ".nv.info.", name);
-    if (info == NULL)
-        return 0;
-    const unsigned char *at = image->bytes + info->sh_offset;
-    const unsigned char *end = at + info->sh_size;
-    while (end - at >= 4) {
-        size_t payload = at[0] == INFO_SIZED ? (size_t)(at[2] | at[3] << 8) : 0;
-        uint32_t extent[3];
-        if (at[0] == INFO_SIZED && at[1] == INFO_MAX_THREADS && payload >= sizeof extent &&
-            (size_t)(end - at) >= 4 + sizeof extent) {
-            memcpy(extent, at + 4, sizeof extent);
-            return extent[0] * extent[1] * extent[2];
-        }
-        at += 4 + payload;
-    }
-    return 0;
+    uint32_t extent[3];
+    return find_info(image, find_section(image, ".nv.info.", name), INFO_MAX_THREADS, 0, extent, 3)
+               ? (int)(extent[0] * extent[1] * extent[2])
+               : 0;
 }
 
 /* Index of the symbol called `name`; 0 where there is none. */
@@ -161,23 +156,17 @@ static int static_shared_bytes(const struct image *image, const char *name)
 static struct CUfunc_st *read_function(const struct image *image, struct CUmod_st *module,
                                        const char *name)
 {
-    struct CUfunc_st *function = calloc(1, sizeof *function);
-    if (function == NULL)
-        return NULL;
+    struct CUfunc_st *function = new_zeroed(sizeof *function);
     function->name = strdup(name);
-    if (function->name == NULL) {
-        free(function);
-        return NULL;
-    }
     uint32_t symbol = find_symbol(image, name);
     function->module = module;
     function->kernel = kernel_find(name);
-    function->registers = (int)info_of_symbol(image, INFO_REGISTERS, symbol);
+    function->registers = info_of_symbol(image, INFO_REGISTERS, symbol);
     if (function->registers == 0)
         function->registers = 32;
-    function->local_bytes = (int)info_of_symbol(image, INFO_FRAME_SIZE, symbol);
+    function->local_bytes = info_of_symbol(image, INFO_FRAME_SIZE, symbol);
     function->static_shared_bytes = static_shared_bytes(image, name);
-    function->max_threads_per_block = (int)info_max_threads(image, name);
+    function->max_threads_per_block = info_max_threads(image, name);
     function->max_dynamic_shared_bytes =
         (int)device_attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) -
         function->static_shared_bytes;
@@ -188,9 +177,7 @@ static struct CUfunc_st *read_function(const struct image *image, struct CUmod_s
 static CUresult read_variable(int device, const struct image *image, struct CUmod_st *module,
                               const char *name, const Elf64_Sym *symbol)
 {
-    struct variable *variable = calloc(1, sizeof *variable);
-    if (variable == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
+    struct variable *variable = new_zeroed(sizeof *variable);
     CUresult result = memory_allocate(device, &variable->address, symbol->st_size);
     if (result != CUDA_SUCCESS) {
         free(variable);
@@ -205,7 +192,7 @@ static CUresult read_variable(int device, const struct image *image, struct CUmo
     memset(contents, 0, variable->bytes);
     if (section->sh_type == SHT_PROGBITS)
         memcpy(contents, image->bytes + section->sh_offset + symbol->st_value, variable->bytes);
-    return variable->name != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return CUDA_SUCCESS;
 }
 
 static CUresult read_variables(int device, const struct image *image, struct CUmod_st *module)
@@ -247,19 +234,13 @@ CUresult module_load(int device, const void *bytes, CUmodule *module)
     CUresult result = image_open(&image, bytes);
     if (result != CUDA_SUCCESS)
         return result;
-    struct CUmod_st *made = calloc(1, sizeof *made);
-    if (made == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
+    struct CUmod_st *made = new_zeroed(sizeof *made);
     made->number = ++loads;
     for (unsigned i = 0; i < image.header->e_shnum; i++) {
         const char *name = section_name(&image, i);
         if (strncmp(name, ".text.", 6) != 0)
             continue;
         struct CUfunc_st *function = read_function(&image, made, name + 6);
-        if (function == NULL) {
-            release(made);
-            return CUDA_ERROR_OUT_OF_MEMORY;
-        }
         function->next = made->functions;
         made->functions = function;
     }

@@ -203,6 +203,9 @@ CUresult module_blocks_per_sm(CUfunction function, int block_threads, size_t dyn
                               int *blocks);
 void module_clear(void);
 
+/* Zeroed memory, or the end: the host's is not what is tested. */
+void *new_zeroed(size_t bytes);
+
 /* --- driver.c --- */
 
 /* The error of this name; CUDA_SUCCESS: none. */
