@@ -149,7 +149,7 @@ static double said_us(const struct tuned_match *match, int64_t n)
     for (size_t i = 0; cover != NULL && i < cover->size_count; i++) {
         const struct tuned_size *size = &cover->sizes[i];
         if (size->numbers[0] == (double)n)
-            return size->median_ns * 1e-3 / (1 - size->loss_percent / 100);
+            return size->times_ns[match->from->number - 1] * 1e-3;
     }
     return 0;
 }

@@ -32,8 +32,12 @@ void cover_free(struct cover *cover)
         cover->blocks = next;
     }
     expression_free(cover->constraint.expression);
+    expression_free(cover->estimate.expression);
     for (size_t i = 0; i < cover->allowed_count; i++)
         expression_free(cover->allowed[i].expression);
+    for (size_t i = 0; i < cover->figure_count; i++)
+        expression_free(cover->figures[i].expression);
+    free(cover->ratios);
     free(cover->scales);
     free(cover->lines);
     free(cover->sizes);
@@ -190,17 +194,52 @@ static int add_range(struct cover *cover, struct ini_reader *ini, const char *ke
     return 0;
 }
 
-static struct cover_condition condition_of(const struct ini_reader *ini, const char *text)
+static struct cover_expression expression_of(const struct ini_reader *ini, const char *key,
+                                             const char *text)
 {
-    return (struct cover_condition){.line = ini->line, .text = text};
+    return (struct cover_expression){.line = ini->line, .key = key, .text = text};
 }
 
 static int add_constraint(struct cover *cover, struct ini_reader *ini, const char *key,
                           const char *rest, const char *text)
 {
-    (void)key, (void)rest;
-    cover->constraint = condition_of(ini, text);
+    (void)rest;
+    cover->constraint = expression_of(ini, key, text);
     cover->public.constraint = text;
+    return 0;
+}
+
+static int add_estimate(struct cover *cover, struct ini_reader *ini, const char *key,
+                        const char *rest, const char *text)
+{
+    (void)rest;
+    cover->estimate = expression_of(ini, key, text);
+    return 0;
+}
+
+/* The name of a figure, behind "figure.". */
+static const char *name_of(const struct cover_expression *figure)
+{
+    return figure->key + strlen("figure.");
+}
+
+/* SIZE_MAX if there is none of this name. */
+static size_t find_figure(const struct cover *cover, const char *name)
+{
+    for (size_t i = 0; i < cover->figure_count; i++)
+        if (strcmp(name_of(&cover->figures[i]), name) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+static int add_figure(struct cover *cover, struct ini_reader *ini, const char *key,
+                      const char *rest, const char *text)
+{
+    if (find_figure(cover, rest) != SIZE_MAX)
+        return given_twice(ini, key);
+    if (cover->figure_count == COVER_FIGURES)
+        return ini_reader_fail(ini, "the cover has more than %d figures", COVER_FIGURES);
+    cover->figures[cover->figure_count++] = expression_of(ini, key, text);
     return 0;
 }
 
@@ -236,7 +275,7 @@ static int add_allowed(struct cover *cover, struct ini_reader *ini, const char *
 {
     int status = read_next(ini, key, rest, cover->allowed_count, COVER_CONDITIONS);
     if (status == 0)
-        cover->allowed[cover->allowed_count++] = condition_of(ini, text);
+        cover->allowed[cover->allowed_count++] = expression_of(ini, key, text);
     return status;
 }
 
@@ -307,19 +346,11 @@ static int add_compiled(struct cover *cover, struct ini_reader *ini, const char 
     return 0;
 }
 
-static int add_rule(struct cover *cover, struct ini_reader *ini, const char *key, const char *rest,
-                    const char *text)
+/* Reads "n=65536 k=16: 5.12 4.31 - us": a number for each range in order, and the time of each
+ * configuration, as many as there are so far; `-` if it was not measured there. Returns false if the text has
+ * another form. */
+static bool read_size(const struct cover *cover, const char *text, double *numbers, double *times)
 {
-    (void)cover, (void)rest;
-    return strcmp(text, "nearest") == 0 ? 0 : wrong_value(ini, key, text, "nearest");
-}
-
-/* Reads "n=65536 k=16: 2, 5120.0 ns, 0.4 %": a number for each range in order, the fastest configuration,
- * its median and, unless it is not known, what it loses. Returns false if the text has another form. */
-static bool read_size(const struct cover *cover, const char *text, double *numbers,
-                      struct tuned_size *size)
-{
-    double fastest = 0;
     const char *at = text;
     for (size_t i = 0; i < cover->public.range_count && at != NULL; i++) {
         const char *name = cover->ranges[i].name;
@@ -329,34 +360,46 @@ static bool read_size(const struct cover *cover, const char *text, double *numbe
                              &numbers[i])
                  : NULL;
     }
-    at = at != NULL ? take_real(at, ",", &fastest) : NULL;
-    at = at != NULL ? take_real(at, "ns", &size->median_ns) : NULL;
-    size->loss_percent = -1;
-    if (at != NULL && *at == ',')
-        at = take_real(at + 1, "%", &size->loss_percent);
-    if (at == NULL || *at != '\0' || !(fastest >= 1) || !(fastest <= COVER_CONFIGURATIONS))
-        return false;
-    size->numbers = numbers;
-    size->fastest = (size_t)fastest - 1;
-    return size->median_ns >= 0;
+    for (size_t i = 0; i < cover->public.count && at != NULL; i++) {
+        at += strspn(at, " ");
+        if (strncmp(at, "- ", 2) == 0) {
+            at += 2;
+        } else if (strncmp(at, "failed ", 7) == 0) {
+            at += 7;
+            times[i] = INFINITY;
+        } else {
+            at = take_real(at, " ", &times[i]);
+            at = at != NULL && times[i] > 0 ? at : NULL;
+            times[i] *= 1000; /* us to ns */
+        }
+    }
+    return at != NULL && strcmp(at + strspn(at, " "), "us") == 0;
 }
 
 static int add_size(struct cover *cover, struct ini_reader *ini, const char *key, const char *rest,
                     const char *text)
 {
     const size_t count = cover->public.size_count;
-    double *numbers = take_memory(cover, TUNED_PROBLEM_VALUES * sizeof *numbers);
+    const size_t ranges = cover->public.range_count;
+    double *numbers = take_memory(cover, (ranges + cover->public.count) * sizeof *numbers);
     int status = read_next(ini, key, rest, count, COVER_SIZES);
     if (status == 0)
         status = numbers != NULL ? grow(ini, &cover->sizes, count, sizeof *cover->sizes)
                                  : ini_reader_no_memory(ini);
     if (status != 0)
         return status;
-    if (!read_size(cover, text, numbers, &cover->sizes[count]))
-        return wrong_value(
-            ini, key, text,
-            "NAME=NUMBER for each range in order, then ': CONFIGURATION, TIME ns' and, "
-            "if it is known, ', LOSS %'");
+    struct tuned_size *size = &cover->sizes[count];
+    *size = (struct tuned_size){numbers, numbers + ranges, SIZE_MAX};
+    if (!read_size(cover, text, numbers, numbers + ranges))
+        return wrong_value(ini, key, text,
+                           "NAME=NUMBER for each range in order, then ': ', the time of each "
+                           "configuration or '-', and 'us'");
+    for (size_t i = 0; i < cover->public.count; i++)
+        if (size->times_ns[i] > 0 && size->times_ns[i] < INFINITY &&
+            (size->fastest == SIZE_MAX || size->times_ns[i] < size->times_ns[size->fastest]))
+            size->fastest = i;
+    if (size->fastest == SIZE_MAX)
+        return wrong_value(ini, key, text, "a size: it has no time");
     cover->public.sizes = cover->sizes;
     cover->public.size_count++;
     return 0;
@@ -383,11 +426,17 @@ static const struct key {
     const char *key;
     int (*add)(struct cover *cover, struct ini_reader *ini, const char *key, const char *rest,
                const char *text);
-} keys[] = {{"range.", add_range},           {"constraint", add_constraint},
-            {"allowed.", add_allowed},       {"configuration.", add_parameter},
-            {"compiled.", add_compiled},     {"rule", add_rule},
-            {"mean_loss_percent", add_loss}, {"worst_loss_percent", add_loss},
-            {"held_out_sizes", add_loss},    {"measured.", add_size}};
+} keys[] = {{"range.", add_range},
+            {"constraint", add_constraint},
+            {"allowed.", add_allowed},
+            {"configuration.", add_parameter},
+            {"compiled.", add_compiled},
+            {"figure.", add_figure},
+            {"estimate", add_estimate},
+            {"mean_loss_percent", add_loss},
+            {"worst_loss_percent", add_loss},
+            {"held_out_sizes", add_loss},
+            {"measured.", add_size}};
 
 static const struct key *find_line(const char *text)
 {
@@ -442,7 +491,6 @@ static int check_parts(const struct cover *cover, struct ini_reader *ini)
         size_t count;
         const char *key;
     } parts[] = {{cover->public.count, "configuration.1."},
-                 {has_line(cover, "rule"), "rule"},
                  {cover->public.range_count, "range."},
                  {cover->public.size_count, "measured.1"}};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
@@ -461,18 +509,16 @@ static int check_parts(const struct cover *cover, struct ini_reader *ini)
             return ini_reader_fail(ini, "'%s' is a parameter and something else in this cover",
                                    name);
     }
-    for (size_t i = 0; i < cover->public.size_count; i++)
-        if (cover->sizes[i].fastest >= cover->public.count)
-            return ini_reader_fail(
-                ini, "key 'measured.%zu' names a configuration that does not exist", i + 1);
     return 0;
 }
 
-/* False if the name means nothing. Only what concerns a configuration may name what it has. */
+/* False if the name means nothing. Only what concerns a configuration may name what it has, and figures, of
+ * which the first `figures` count. */
 static bool find_name(const struct cover *cover, const char *name, bool of_configuration,
-                      struct cover_name *found)
+                      size_t figures, struct cover_name *found)
 {
     const struct cover_configuration *first = &cover->configurations[0];
+    const size_t figure = find_figure(cover, name);
     const struct {
         int kind;
         size_t index;
@@ -485,6 +531,7 @@ static bool find_name(const struct cover *cover, const char *name, bool of_confi
         {COVER_REGISTERS, of_configuration && strcmp(name, "registers") == 0 ? 0 : SIZE_MAX},
         {COVER_BLOCKS_PER_SM,
          of_configuration && strcmp(name, "blocks_per_sm") == 0 ? 0 : SIZE_MAX},
+        {COVER_FIGURE, figure < figures ? figure : SIZE_MAX},
     };
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (meanings[i].index != SIZE_MAX) {
@@ -495,47 +542,83 @@ static bool find_name(const struct cover *cover, const char *name, bool of_confi
     return false;
 }
 
-/* `number` is that of "allowed.N", or 0 for the constraint. */
-static int compile(const struct cover *cover, struct ini_reader *ini,
-                   struct cover_condition *condition, size_t number)
+static int compile(const struct cover *cover, struct ini_reader *ini, bool of_configuration,
+                   size_t figures, struct cover_expression *to)
 {
-    char key[32] = "constraint";
     struct error error;
-    int status = expression_new(&condition->expression, condition->text, "", 0, &error);
+    int line = ini->line;
+    if (to->text == NULL)
+        return 0;
+    int status = expression_new(&to->expression, to->text, "", 0, &error);
     if (status == ERROR_MEMORY)
         return ini_reader_no_memory(ini);
-    if (number > 0)
-        (void)snprintf(key, sizeof key, "allowed.%zu", number);
-    ini->line = condition->line > 0 ? condition->line : ini->line;
+    ini->line = to->line > 0 ? to->line : ini->line;
     if (status != 0)
-        return ini_reader_fail(ini, "key '%s': %s", key, error.message);
-    for (size_t i = 0; i < expression_name_count(condition->expression); i++) {
-        const char *name = expression_name(condition->expression, i);
-        if (!find_name(cover, name, number > 0, &condition->names[i]))
-            return ini_reader_fail(ini, "'%s' of key '%s': unknown name '%s'", condition->text, key,
+        return ini_reader_fail(ini, "key '%s': %s", to->key, error.message);
+    for (size_t i = 0; i < expression_name_count(to->expression); i++) {
+        const char *name = expression_name(to->expression, i);
+        if (!find_name(cover, name, of_configuration, figures, &to->names[i]))
+            return ini_reader_fail(ini, "'%s' of key '%s': unknown name '%s'", to->text, to->key,
                                    name);
     }
+    ini->line = line;
     return 0;
 }
 
-int cover_finish(struct cover *cover, struct ini_reader *ini)
+void cover_compare(const double *times_ns, const double *estimates, double *ratios, size_t count)
+{
+    static const double failed = 1000; /* chosen only if nothing else is left */
+    double least = INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        ratios[i] = estimates[i] > 0 ? times_ns[i] / estimates[i] : 0;
+        least = ratios[i] > 0 ? fmin(least, ratios[i]) : least;
+    }
+    for (size_t i = 0; i < count; i++)
+        ratios[i] = isinf(ratios[i]) ? failed : ratios[i] / least;
+}
+
+/* Fills in the ratios of a size. */
+static void compare_times(struct cover *cover, size_t at, int sm_count)
+{
+    const struct tuned_size *size = &cover->sizes[at];
+    struct value problem[COVER_VALUES];
+    double estimates[COVER_CONFIGURATIONS];
+    double ratios[COVER_CONFIGURATIONS];
+    for (size_t i = 0; i < cover->public.range_count; i++)
+        problem[i] = fabs(size->numbers[i]) < 0x1p53 && floor(size->numbers[i]) >= size->numbers[i]
+                         ? value_integer((int64_t)size->numbers[i])
+                         : value_real(size->numbers[i]);
+    problem[cover->public.range_count] = value_integer(sm_count);
+    for (size_t i = 0; i < cover->public.count; i++)
+        estimates[i] = cover_estimate(cover, i, problem);
+    cover_compare(size->times_ns, estimates, ratios, cover->public.count);
+    for (size_t i = 0; i < cover->public.count; i++)
+        cover->ratios[i * cover->public.size_count + at] = ratios[i];
+}
+
+int cover_finish(struct cover *cover, struct ini_reader *ini, int sm_count)
 {
     const size_t ranges = cover->public.range_count;
-    int line = ini->line;
     int status = check_parts(cover, ini);
-    if (status == 0 && cover->constraint.text != NULL)
-        status = compile(cover, ini, &cover->constraint, 0);
+    if (status == 0)
+        status = compile(cover, ini, false, 0, &cover->constraint);
     for (size_t i = 0; i < cover->allowed_count && status == 0; i++)
-        status = compile(cover, ini, &cover->allowed[i], i + 1);
+        status = compile(cover, ini, true, 0, &cover->allowed[i]);
+    for (size_t i = 0; i < cover->figure_count && status == 0; i++)
+        status = compile(cover, ini, true, i, &cover->figures[i]);
+    if (status == 0)
+        status = compile(cover, ini, true, cover->figure_count, &cover->estimate);
     if (status != 0)
         return status;
-    ini->line = line;
     cover->scales = calloc(cover->public.size_count * ranges, sizeof *cover->scales);
-    if (cover->scales == NULL)
+    cover->ratios = calloc(cover->public.size_count * cover->public.count, sizeof *cover->ratios);
+    if (cover->scales == NULL || cover->ratios == NULL)
         return ini_reader_no_memory(ini);
-    for (size_t i = 0; i < cover->public.size_count; i++)
+    for (size_t i = 0; i < cover->public.size_count; i++) {
         for (size_t j = 0; j < ranges; j++)
             cover->scales[i * ranges + j] = value_scale(cover->sizes[i].numbers[j]);
+        compare_times(cover, i, sm_count);
+    }
     return 0;
 }
 
@@ -550,7 +633,7 @@ struct value cover_value(const struct tuned_value *value)
 
 bool cover_meaning(const struct cover *cover, const struct cover_name *name,
                    const struct cover_configuration *configuration, const struct value *problem,
-                   struct value *value)
+                   const struct value *const *figures, struct value *value)
 {
     switch (name->kind) {
     case COVER_RANGE:
@@ -571,11 +654,27 @@ bool cover_meaning(const struct cover *cover, const struct cover_name *name,
     case COVER_BLOCKS_PER_SM:
         *value = value_integer(configuration->blocks_per_sm);
         return configuration->blocks_per_sm > 0;
+    case COVER_FIGURE:
+        *value = *figures[name->index];
+        return true;
     }
     return false;
 }
 
-static bool holds(const struct cover *cover, const struct cover_condition *condition,
+/* Sets `pointers` to what the expression's names mean; `values` has room for that. */
+static void find_meanings(const struct cover *cover, const struct cover_expression *expression,
+                          const struct cover_configuration *configuration,
+                          const struct value *problem, const struct value *const *figures,
+                          struct value *values, const struct value **pointers)
+{
+    for (size_t i = 0; i < expression_name_count(expression->expression); i++)
+        pointers[i] =
+            cover_meaning(cover, &expression->names[i], configuration, problem, figures, &values[i])
+                ? &values[i]
+                : NULL;
+}
+
+static bool holds(const struct cover *cover, const struct cover_expression *condition,
                   const struct cover_configuration *configuration, const struct value *problem)
 {
     struct value values[EXPRESSION_NAME_LIMIT];
@@ -583,11 +682,31 @@ static bool holds(const struct cover *cover, const struct cover_condition *condi
     bool result = false;
     if (condition->text == NULL)
         return true;
-    for (size_t i = 0; i < expression_name_count(condition->expression); i++)
-        pointers[i] = cover_meaning(cover, &condition->names[i], configuration, problem, &values[i])
-                          ? &values[i]
-                          : NULL;
+    find_meanings(cover, condition, configuration, problem, NULL, values, pointers);
     return expression_boolean_of(condition->expression, pointers, &result, NULL) == 0 && result;
+}
+
+double cover_estimate(const struct cover *cover, size_t configuration,
+                      const struct value problem[COVER_VALUES])
+{
+    const struct cover_configuration *own = &cover->configurations[configuration];
+    struct value values[EXPRESSION_NAME_LIMIT];
+    const struct value *pointers[EXPRESSION_NAME_LIMIT];
+    struct value results[COVER_FIGURES + 1];
+    const struct value *figures[COVER_FIGURES + 1];
+    if (cover->estimate.text == NULL)
+        return 1;
+    for (size_t i = 0; i <= cover->figure_count; i++) {
+        const struct cover_expression *expression =
+            i < cover->figure_count ? &cover->figures[i] : &cover->estimate;
+        find_meanings(cover, expression, own, problem, figures, values, pointers);
+        if (expression_value_of(expression->expression, pointers, &results[i], NULL) != 0)
+            return 0;
+        figures[i] = &results[i];
+    }
+    const struct value *estimate = figures[cover->figure_count];
+    double number = number_is(estimate) ? number_real(estimate) : 0;
+    return number > 0 && number < INFINITY ? number : 0;
 }
 
 bool cover_has(const struct cover *cover, const struct value problem[COVER_VALUES])
@@ -609,32 +728,69 @@ bool cover_allows(const struct cover *cover, size_t configuration,
     return allows;
 }
 
-const struct tuned_size *cover_choose(const struct cover *cover,
-                                      const struct value problem[COVER_VALUES], double *distance)
+double cover_mean(const double *values, const double *distances, size_t count)
 {
-    enum { NOT_ASKED, ALLOWED, RULED_OUT } allowed[COVER_CONFIGURATIONS] = {NOT_ASKED};
+    enum { NEAREST = 4 };
+    size_t nearest[NEAREST];
+    size_t found = 0;
+    double weights = 0;
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!(values[i] > 0) || !(distances[i] < INFINITY) ||
+            (found == NEAREST && distances[i] >= distances[nearest[found - 1]]))
+            continue;
+        size_t place = found < NEAREST ? found++ : found - 1;
+        for (; place > 0 && distances[nearest[place - 1]] > distances[i]; place--)
+            nearest[place] = nearest[place - 1];
+        nearest[place] = i;
+    }
+    for (size_t i = 0; i < found; i++) {
+        double weight = 1 / (distances[nearest[i]] + 0.01);
+        weights += weight;
+        sum += weight * values[nearest[i]];
+    }
+    return found > 0 ? sum / weights : 0;
+}
+
+/* The nearest size at which the chosen configuration was measured. */
+static void find_size(const struct cover *cover, const double *distances,
+                      struct cover_choice *choice)
+{
+    choice->distance = INFINITY;
+    for (size_t i = 0; i < cover->public.size_count; i++)
+        if (cover->sizes[i].times_ns[choice->configuration] > 0 &&
+            distances[i] < choice->distance) {
+            choice->distance = distances[i];
+            choice->size = &cover->sizes[i];
+        }
+}
+
+bool cover_choose(const struct cover *cover, const struct value problem[COVER_VALUES],
+                  struct cover_choice *choice)
+{
     const size_t ranges = cover->public.range_count;
-    const struct tuned_size *nearest = NULL;
+    const size_t sizes = cover->public.size_count;
+    double distances[COVER_SIZES];
     double scales[TUNED_PROBLEM_VALUES];
-    *distance = INFINITY;
+    double least = INFINITY;
     if (!holds(cover, &cover->constraint, NULL, problem))
-        return NULL;
+        return false;
     for (size_t i = 0; i < ranges; i++)
         scales[i] = value_scale(number_real(&problem[i]));
-    for (size_t i = 0; i < cover->public.size_count; i++) {
-        const struct tuned_size *size = &cover->sizes[i];
-        double sum = 0;
+    for (size_t i = 0; i < sizes; i++) {
+        distances[i] = 0;
         for (size_t j = 0; j < ranges; j++)
-            sum += fabs(cover->scales[i * ranges + j] - scales[j]);
-        if (!(sum < *distance))
-            continue;
-        if (allowed[size->fastest] == NOT_ASKED)
-            allowed[size->fastest] =
-                cover_allows(cover, size->fastest, problem) ? ALLOWED : RULED_OUT;
-        if (allowed[size->fastest] == RULED_OUT)
-            continue;
-        *distance = sum;
-        nearest = size;
+            distances[i] += fabs(cover->scales[i * ranges + j] - scales[j]);
     }
-    return nearest;
+    for (size_t i = 0; i < cover->public.count; i++) {
+        double expected = cover_mean(&cover->ratios[i * sizes], distances, sizes);
+        expected *= cover_estimate(cover, i, problem);
+        if (!(expected > 0 && expected < least) || !cover_allows(cover, i, problem))
+            continue;
+        least = expected;
+        choice->configuration = i;
+    }
+    if (least < INFINITY)
+        find_size(cover, distances, choice);
+    return least < INFINITY;
 }

@@ -1,15 +1,17 @@
 /*
  * A cover: a few configurations for a range of problems. For a problem, it chooses the configuration that
- * was the fastest at the nearest size that was measured; if the constraints do not allow it there, the
- * next nearest size decides. FORMATS.md specifies its lines in the tuned INI, which base/tuned_reader.h
- * reads and `autotune cover` makes:
+ * is expected to be the fastest, of those that the constraints allow. What is expected of one is the mean
+ * of its times at the nearest sizes at which it was measured, each relative to the fastest one there. If
+ * the cover has an estimate of times, which need not be good, each time is first divided by its estimate,
+ * and the mean is multiplied by the problem's. FORMATS.md specifies a cover's lines in the tuned INI, which
+ * base/tuned_reader.h reads and `autotune cover` makes:
  *
  *     cover = cover_new();
  *     cover_fix(cover, ini, "value_type", "float", &literal);       (problem.NAME)
  *     cover_add(cover, ini, "range.n", "1 .. 1024");                (each line in turn)
  *     cover_finish(cover, ini);
  *     inside = cover_has(cover, problem);
- *     size = cover_choose(cover, problem, &distance);
+ *     found = cover_choose(cover, problem, &choice);
  *
  * A cover keeps its lines, so that it is written as it was read. Configurations, sizes and conditions are
  * counted from 0 here, and from 1 in the file.
@@ -29,9 +31,10 @@
 #include <stddef.h>
 
 enum {
-    COVER_VERSION = 2,
+    COVER_VERSION = 3,
     COVER_CONFIGURATIONS = 32,
     COVER_CONDITIONS = 16,
+    COVER_FIGURES = 32,
     COVER_SIZES = 1024,
     COVER_VALUES = TUNED_PROBLEM_VALUES + 1 /* of a problem: one for each range, then sm_count */
 };
@@ -42,7 +45,7 @@ struct cover_configuration {
     int registers, blocks_per_sm; /* of the main launch; 0: not known */
 };
 
-/* What a name of a condition means; `index` is that of a range, a fixed value or a parameter. */
+/* What a name of an expression means; `index` is that of a range, a fixed value, a parameter or a figure. */
 struct cover_name {
     enum {
         COVER_RANGE,
@@ -50,13 +53,15 @@ struct cover_name {
         COVER_FIXED,
         COVER_PARAMETER,
         COVER_REGISTERS,
-        COVER_BLOCKS_PER_SM
+        COVER_BLOCKS_PER_SM,
+        COVER_FIGURE
     } kind;
     size_t index;
 };
 
-struct cover_condition {
-    const char *text; /* NULL: none, which always holds */
+struct cover_expression {
+    const char *key;  /* of its line */
+    const char *text; /* NULL: none */
     int line;
     struct expression *expression;
     struct cover_name names[EXPRESSION_NAME_LIMIT];
@@ -73,10 +78,16 @@ struct cover {
     struct tuned_value fixed[TUNED_PROBLEM_VALUES]; /* problem values without a range */
     size_t fixed_count;
     struct cover_configuration configurations[COVER_CONFIGURATIONS];
-    struct cover_condition constraint;                /* on problems: of the range */
-    struct cover_condition allowed[COVER_CONDITIONS]; /* a configuration may be used if all hold */
+    struct cover_expression constraint;                /* on problems: of the range */
+    struct cover_expression allowed[COVER_CONDITIONS]; /* a configuration may be used if all hold */
     size_t allowed_count;
+    struct cover_expression figures[COVER_FIGURES]; /* each may name those before it */
+    size_t figure_count;
+    struct cover_expression estimate; /* of a configuration's time, in any unit; may name figures */
     double *scales; /* value_scale() of the measured sizes' numbers, a row for each */
+    double *
+        ratios; /* [configuration * sizes + size]: time over estimate, relative to the least there; 0:
+                       not measured; large: failed */
     struct cover_line *lines;
     size_t line_count;
 
@@ -99,14 +110,15 @@ int cover_fix(struct cover *cover, struct ini_reader *ini, const char *name, con
               const struct literal *value);
 int cover_add(struct cover *cover, struct ini_reader *ini, const char *key, const char *text);
 
-/* Checks that nothing is missing or contradictory. Returns as cover_add(); ini->line is set to the line at
- * fault, if there is a single one. */
-int cover_finish(struct cover *cover, struct ini_reader *ini);
+/* Checks that nothing is missing or contradictory; `sm_count` is that of the GPU on which the sizes were
+ * measured, 0: not known. Returns as cover_add(); ini->line is set to the line at fault, if there is a single
+ * one. */
+int cover_finish(struct cover *cover, struct ini_reader *ini, int sm_count);
 
 /*
  * What follows is for a cover that is finished. A problem is one value for each range, in order, and the
- * GPU's number of SMs. A condition that cannot be evaluated, for example because of a division by zero,
- * does not hold.
+ * GPU's number of SMs. An expression that cannot be evaluated, for example because of a division by zero,
+ * is a condition that does not hold, or no estimate: then the configuration is not chosen.
  */
 
 /* Whether the problem is in the range. */
@@ -116,18 +128,38 @@ bool cover_has(const struct cover *cover, const struct value problem[COVER_VALUE
 bool cover_allows(const struct cover *cover, size_t configuration,
                   const struct value problem[COVER_VALUES]);
 
-/* The size that decides, in the range or not; NULL if the constraint on problems does not hold, or if no
- * size's configuration is allowed. Of two that are equally near, the first. The distance is the sum of |s(a) - s(b)| over the ranges, with s() of value_scale(). */
-const struct tuned_size *cover_choose(const struct cover *cover,
-                                      const struct value problem[COVER_VALUES], double *distance);
+/* The estimate of a configuration's time; 1 if the cover has none, and 0 if it is not a positive number. */
+double cover_estimate(const struct cover *cover, size_t configuration,
+                      const struct value problem[COVER_VALUES]);
+
+/* What is known of configurations at one size: sets the `count` ratios to times over estimates, relative to
+ * the least of them; 0 for a time or estimate of 0, which is not known; and a large number for an infinite
+ * time, which is a failure. */
+void cover_compare(const double *times_ns, const double *estimates, double *ratios, size_t count);
+
+/* The mean of the values at the four least distances, weighted by 1 / (distance + 0.01). Values of 0 and
+ * infinite distances are passed over; 0 if nothing is left. */
+double cover_mean(const double *values, const double *distances, size_t count);
+
+struct cover_choice {
+    size_t configuration;
+    const struct tuned_size *size; /* the nearest at which it was measured */
+    double distance; /* of that size: the sum of |s(a) - s(b)| over the ranges, with s() of
+                                      value_scale() */
+};
+
+/* Chooses for a problem in the range or not; of equals, the first. False if the constraint on problems does
+ * not hold, or no configuration is allowed. */
+bool cover_choose(const struct cover *cover, const struct value problem[COVER_VALUES],
+                  struct cover_choice *choice);
 
 /* A value of the problem or a parameter. */
 struct value cover_value(const struct tuned_value *value);
 
-/* The value of a condition's name. `configuration` is NULL for a condition that names nothing of one. False
- * if it has no value: the configuration's registers, not known. The condition does not hold then. */
+/* The value of a name. `configuration` and `figures`, the values of figures, are NULL for an expression that
+ * names nothing of one. False if it has no value: the configuration's registers, not known. */
 bool cover_meaning(const struct cover *cover, const struct cover_name *name,
                    const struct cover_configuration *configuration, const struct value *problem,
-                   struct value *value);
+                   const struct value *const *figures, struct value *value);
 
 #endif

@@ -245,7 +245,7 @@ static int finish_cover(struct tuned_reader *reader)
                                    "section '%s' has a cover and key '%s', which is "
                                    "for one problem",
                                    reader->section, tuned_key_rules[key].key);
-    return cover_finish(reader->cover, &reader->ini);
+    return cover_finish(reader->cover, &reader->ini, reader->sm_count);
 }
 
 /* A time that nothing supports would win over measured ones. */
@@ -302,6 +302,7 @@ static int open_section(struct ini_reader *ini, const char *name)
     cover_free(reader->cover);
     reader->cover = NULL;
     memset(reader->seen, 0, sizeof reader->seen);
+    reader->sm_count = 0;
     reader->median_ns = reader->low_ns = 0;
     reader->high_ns = DBL_MAX;
     reader->no_samples = false;
@@ -318,6 +319,8 @@ static int read_key(struct tuned_reader *reader, const char *key, struct tuned_i
         return ini_reader_fail(&reader->ini, "key '%s' is given twice in this section", key);
     reader->seen[item->key] = true;
     int status = read_item(reader, key, item);
+    if (status == 0 && item->key == TUNED_KEY_sm_count)
+        reader->sm_count = (int)item->value.integer;
     if (status == 0 && item->key == TUNED_KEY_median_ns)
         reader->median_ns = item->value.real;
     if (status == 0 && item->key == TUNED_KEY_samples)

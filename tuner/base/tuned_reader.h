@@ -154,6 +154,7 @@ struct tuned_reader {
     int section_line; /* 0: no open section */
     bool skipping;    /* the open section */
     bool seen[TUNED_KEY_COUNT];
+    int sm_count;                      /* 0: not read */
     double median_ns, low_ns, high_ns; /* as far as they were read */
     bool no_samples;
     bool has_unknown;                            /* keys */

@@ -229,13 +229,12 @@ int command_cover(int argc, const char **argv, struct error *error)
         table, TAKES_OPTIONS,
         "cover --config FILE [OPTION...]\n\n"
         "Finds a few configurations that serve a whole range of problems: applications\n"
-        "get the one that was the fastest at the nearest measured size. The kernel's\n"
-        "section of the sweep states the range:\n"
+        "get the one that is expected to be the fastest, by its times at the nearest\n"
+        "measured sizes. The kernel's section of the sweep states the range:\n"
         "    cover = n = 2^10 .. 2^30\n"
         "    cover_configurations = 4\n"
-        "After an even spread of sizes, it measures those at which it is least certain\n"
-        "which configuration is best. What is already in the record is not measured\n"
-        "again.\n\n"
+        "It tunes the kernel at a few sizes, and measures the best configurations at\n"
+        "many. What is already in the record is not measured again.\n\n"
         "Example: autotune cover --config configs/cover.ini --budget 2m",
         cover, &options};
     return command_perform(argc, argv, &line, error);

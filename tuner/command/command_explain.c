@@ -26,11 +26,9 @@ static void print_cover(const struct command_query *query)
     printf("nearest measured size:");
     for (size_t i = 0; i < cover->range_count; i++)
         printf(" %s=%.15g", cover->ranges[i].name, size->numbers[i]);
-    printf(", where configuration %zu was the fastest: %.2f us", size->fastest + 1,
-           size->median_ns * 1e-3);
-    if (size->loss_percent >= 0)
-        printf(", which loses %.3g %%", size->loss_percent);
-    printf("\nrange:");
+    printf(", where configuration %d took %.2f us; the fastest, %zu, %.2f us\nrange:",
+           match->from->number, size->times_ns[match->from->number - 1] * 1e-3, size->fastest + 1,
+           size->times_ns[size->fastest] * 1e-3);
     for (size_t i = 0; i < cover->range_count; i++)
         printf(" %s = %.15g .. %.15g%s", cover->ranges[i].name, cover->ranges[i].low,
                cover->ranges[i].high,

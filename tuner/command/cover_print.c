@@ -80,7 +80,7 @@ static void print_options(const struct cover_session *session)
         text_table_cell(table, i == session->selection.best ? "chosen" : "");
     }
     puts("How many configurations, and how much loss: with the fastest of them at each measured "
-         "size,\nand at sizes that were left out, by the nearest of the others");
+         "size,\nand at sizes that were left out, by the others");
     text_table_print(table, WIDTH, stdout);
     text_table_free(table);
     putchar('\n');
@@ -89,8 +89,9 @@ static void print_options(const struct cover_session *session)
         printf("configuration %zu: %s\n", i + 1, text);
         free(text);
     }
-    puts("rule: for a problem, the configuration that was the fastest at the nearest measured "
-         "size\n");
+    puts("rule: for a problem, the configuration that is expected to be the fastest, by its times "
+         "at "
+         "the nearest\nmeasured sizes\n");
 }
 
 static void print_sizes(const struct cover_session *session)
@@ -213,7 +214,7 @@ static void fill_picture(const struct cover_session *session, const struct tuned
     const size_t counts[DRAWN] = {COVER_PICTURE_COLUMNS, picture->rows, picture->slices};
     const size_t total = counts[0] * counts[1] * counts[2];
     struct value problem[COVER_VALUES];
-    double distance;
+    struct cover_choice choice;
     picture->choices = alloc_zeroed(total, sizeof *picture->choices);
     problem[axes] = value_integer(entry->sm_count);
     for (size_t place = 0; place < total; place++) {
@@ -224,10 +225,9 @@ static void fill_picture(const struct cover_session *session, const struct tuned
                 value_integer((int64_t)value_at(axis_of(session, axis), rest % count, count));
             rest /= count;
         }
-        const struct tuned_size *size = cover_has(entry->cover, problem)
-                                            ? cover_choose(entry->cover, problem, &distance)
-                                            : NULL;
-        picture->choices[place] = size != NULL ? size->fastest : COVER_PICTURE_OUTSIDE;
+        bool chosen =
+            cover_has(entry->cover, problem) && cover_choose(entry->cover, problem, &choice);
+        picture->choices[place] = chosen ? choice.configuration : COVER_PICTURE_OUTSIDE;
     }
 }
 

@@ -68,7 +68,21 @@ static const char helpers[] =
     "    return exponent - 1;\n}\n"
     "static inline double autotune_log2_ceil(double a, int *failed)\n{\n"
     "    int exponent;\n    double half = frexp(autotune_whole(a, 1, failed), &exponent);\n"
-    "    return half > 0.5 ? exponent : exponent - 1;\n}\n#endif\n";
+    "    return half > 0.5 ? exponent : exponent - 1;\n}\n"
+    "static inline double autotune_mean(const double *values, const double *distances, int "
+    "count)\n{\n"
+    "    int nearest[4] = {0, 0, 0, 0}, found = 0;\n    double weights = 0, sum = 0;\n"
+    "    for (int i = 0; i < count; i++) {\n        int place;\n"
+    "        if (!(values[i] > 0) || (found == 4 && distances[i] >= distances[nearest[3]]))\n"
+    "            continue;\n"
+    "        place = found < 4 ? found++ : 3;\n"
+    "        for (; place > 0 && distances[nearest[place - 1]] > distances[i]; place--)\n"
+    "            nearest[place] = nearest[place - 1];\n"
+    "        nearest[place] = i;\n    }\n"
+    "    for (int i = 0; i < found; i++) {\n"
+    "        double weight = 1 / (distances[nearest[i]] + 0.01);\n        weights += weight;\n"
+    "        sum += autotune_product(weight, values[nearest[i]]);\n    }\n"
+    "    return found > 0 ? sum / weights : 0;\n}\n#endif\n";
 
 /* --- expressions as C --- */
 
@@ -84,8 +98,9 @@ struct operand {
 
 struct translation {
     const struct cover *cover;
-    const struct cover_condition *condition;
-    const struct cover_configuration *configuration; /* NULL: what the condition names is of none */
+    const struct cover_expression *expression;
+    const struct cover_configuration *configuration; /* NULL: what is named is of none */
+    const struct operand *figures[COVER_FIGURES];    /* those that were translated */
     const struct steps *steps;
     const struct operand *stack[STEPS_STACK_LIMIT + 1];
     size_t depth;
@@ -152,7 +167,9 @@ static const struct operand *name_operand(struct translation *to, const struct c
                            alloc_format("problem_%s", to->cover->ranges[name->index].name));
     if (name->kind == COVER_SM_COUNT)
         return operand_new(to, NUMBER, alloc_string("sm_count"));
-    (void)cover_meaning(to->cover, name, to->configuration, NULL, &value);
+    if (name->kind == COVER_FIGURE)
+        return to->figures[name->index];
+    (void)cover_meaning(to->cover, name, to->configuration, NULL, NULL, &value);
     return value_operand(to, &value);
 }
 
@@ -350,7 +367,7 @@ static void translate(struct translation *to, size_t from, size_t end)
     while (from < end) {
         const struct step *step = &to->steps->items[from];
         if (step->source == FROM_NAME)
-            push(to, name_operand(to, &to->condition->names[step->index]));
+            push(to, name_operand(to, &to->expression->names[step->index]));
         else if (step->source == FROM_CONSTANT)
             push(to, value_operand(to, &step->as.constant));
         if (step->operation <= DO_GREATER_EQUAL) {
@@ -373,24 +390,51 @@ static void translate(struct translation *to, size_t from, size_t end)
 }
 /* NOLINTEND(misc-no-recursion) */
 
-/* A condition of the cover in C, which may set "failed"; a new string. */
-static char *condition_text(const struct cover *cover, const struct cover_condition *condition,
-                            const struct cover_configuration *configuration)
+/* Translates an expression of the cover, whose C may set "failed". NULL if it has no value, because a name has
+ * none: `registers`, not known. */
+static const struct operand *translate_expression(struct translation *to,
+                                                  const struct cover_expression *expression)
 {
     static const struct value problem[COVER_VALUES];
-    struct translation to = {.cover = cover,
-                             .condition = condition,
-                             .configuration = configuration,
-                             .steps = expression_steps(condition->expression)};
     struct value value;
-    for (size_t i = 0; i < expression_name_count(condition->expression); i++)
-        if (!cover_meaning(cover, &condition->names[i], configuration, problem, &value))
-            return alloc_string("0"); /* `registers` is not known: as in look-ups, it never holds */
-    char *text = alloc_string(truth_of(&to, translated(&to, 0, to.steps->count)));
-    for (size_t i = 0; i < to.kept_count; i++)
-        free(to.kept[i]);
-    free(to.kept);
+    to->expression = expression;
+    to->steps = expression_steps(expression->expression);
+    for (size_t i = 0; i < expression_name_count(expression->expression); i++)
+        if (expression->names[i].kind == COVER_FIGURE
+                ? to->figures[expression->names[i].index] == NULL
+                : !cover_meaning(to->cover, &expression->names[i], to->configuration, problem, NULL,
+                                 &value))
+            return NULL;
+    return translated(to, 0, to->steps->count);
+}
+
+static void release(struct translation *to)
+{
+    for (size_t i = 0; i < to->kept_count; i++)
+        free(to->kept[i]);
+    free(to->kept);
+}
+
+/* A condition of the cover in C, which may set "failed"; a new string. */
+static char *condition_text(const struct cover *cover, const struct cover_expression *condition,
+                            const struct cover_configuration *configuration)
+{
+    struct translation to = {.cover = cover, .configuration = configuration};
+    const struct operand *operand = translate_expression(&to, condition);
+    char *text = alloc_string(operand != NULL ? truth_of(&to, operand) : "0");
+    release(&to);
     return text;
+}
+
+/* An operand that must be a number, in C. */
+/* NOLINTNEXTLINE(misc-no-recursion): as truth_of() */
+static const char *number_of(struct translation *to, const struct operand *operand)
+{
+    if (operand->kind == CHOICE)
+        return keep(to,
+                    alloc_format("(%s ? %s : %s)", operand->text, number_of(to, operand->chosen),
+                                 number_of(to, operand->other)));
+    return operand->kind == NUMBER ? operand->text : failure(to)->text;
 }
 
 /* --- the function --- */
@@ -446,35 +490,89 @@ static void put_allowed(FILE *stream, const struct cover *cover)
     }
 }
 
-/* The measured sizes, and the search for the nearest. */
+/* What estimates a configuration's time. */
+static void put_estimate(FILE *stream, const struct cover *cover, size_t configuration)
+{
+    struct translation to = {.cover = cover,
+                             .configuration = &cover->configurations[configuration]};
+    fputs("    {\n        failed = 0;\n", stream);
+    for (size_t i = 0; i < cover->figure_count; i++) {
+        const struct operand *figure = translate_expression(&to, &cover->figures[i]);
+        to.figures[i] = figure;
+        if (figure == NULL || figure->kind == WORD || figure->kind == CHOICE)
+            continue;
+        fprintf(stream, "        %s figure_%zu = %s;\n        (void)figure_%zu;\n",
+                figure->kind == NUMBER ? "double" : "int", i + 1, figure->text, i + 1);
+        to.figures[i] = operand_new(&to, (int)figure->kind, alloc_format("figure_%zu", i + 1));
+    }
+    const struct operand *estimate = translate_expression(&to, &cover->estimate);
+    fprintf(stream,
+            "        estimates[%zu] = %s;\n"
+            "        estimates[%zu] = failed ? 0 : estimates[%zu];\n    }\n",
+            configuration, estimate != NULL ? number_of(&to, estimate) : "0", configuration,
+            configuration);
+    release(&to);
+}
+
+static void put_estimates(FILE *stream, const struct cover *cover)
+{
+    fprintf(stream, "    double estimates[%zu];\n", cover->public.count);
+    for (size_t i = 0; i < cover->figure_count; i++)
+        put_comment(stream, cover->figures[i].text);
+    if (cover->estimate.text != NULL)
+        put_comment(stream, cover->estimate.text);
+    for (size_t i = 0; i < cover->public.count; i++)
+        if (cover->estimate.text != NULL)
+            put_estimate(stream, cover, i);
+        else
+            fprintf(stream, "    estimates[%zu] = 1;\n", i);
+}
+
+static void put_numbers(FILE *stream, const double *numbers, size_t count)
+{
+    fputs("        {", stream);
+    for (size_t i = 0; i < count; i++)
+        fprintf(stream, "%s%.17g", i > 0 ? ", " : "", numbers[i]);
+    fputs("},\n", stream);
+}
+
+/* The measured sizes, and the search for the least expected time. */
 static void put_choice(FILE *stream, const struct cover *cover)
 {
     const size_t ranges = cover->public.range_count;
+    const size_t sizes = cover->public.size_count;
+    const size_t configurations = cover->public.count;
     fprintf(stream,
-            "    /* s(x) of each measured size, and its fastest configuration */\n"
-            "    static const struct { double scales[%zu]; int fastest; } sizes[] = {\n",
-            ranges);
-    for (size_t i = 0; i < cover->public.size_count; i++) {
-        fputs("        {{", stream);
-        for (size_t j = 0; j < ranges; j++)
-            fprintf(stream, "%s%.17g", j > 0 ? ", " : "", cover->scales[i * ranges + j]);
-        fprintf(stream, "}, %zu},\n", cover->public.sizes[i].fastest + 1);
-    }
+            "    /* s(x) of each measured size */\n"
+            "    static const double known[%zu][%zu] = {\n",
+            sizes, ranges);
+    for (size_t i = 0; i < sizes; i++)
+        put_numbers(stream, &cover->scales[i * ranges], ranges);
     fprintf(stream,
-            "    };\n    double scales[%zu];\n    double least = HUGE_VAL;\n    int nearest = 0;\n",
-            ranges);
+            "    };\n    /* each configuration's times there, relative to the fastest */\n"
+            "    static const double ratios[%zu][%zu] = {\n",
+            configurations, sizes);
+    for (size_t i = 0; i < configurations; i++)
+        put_numbers(stream, &cover->ratios[i * sizes], sizes);
+    fprintf(stream,
+            "    };\n    double scales[%zu];\n    double distances[%zu];\n"
+            "    double least = HUGE_VAL;\n    int chosen = 0;\n",
+            ranges, sizes);
     for (size_t i = 0; i < ranges; i++)
         fprintf(stream, "    scales[%zu] = autotune_scale(problem_%s);\n", i,
                 cover->ranges[i].name);
     fprintf(stream,
-            "    for (int i = 0; i < %zu; i++) {\n        double distance = 0;\n"
+            "    for (int i = 0; i < %zu; i++) {\n        distances[i] = 0;\n"
             "        for (int j = 0; j < %zu; j++)\n"
-            "            distance += fabs(sizes[i].scales[j] - scales[j]);\n"
-            "        if (!(distance < least) || !allowed[sizes[i].fastest - 1])\n"
+            "            distances[i] += fabs(known[i][j] - scales[j]);\n    }\n"
+            "    for (int i = 0; i < %zu; i++) {\n"
+            "        double expected = autotune_mean(ratios[i], distances, %zu);\n"
+            "        expected *= estimates[i];\n"
+            "        if (!(expected > 0 && expected < least) || !allowed[i])\n"
             "            continue;\n"
-            "        least = distance;\n        nearest = sizes[i].fastest;\n    }\n"
-            "    return nearest;\n",
-            cover->public.size_count, ranges);
+            "        least = expected;\n        chosen = i + 1;\n    }\n"
+            "    return chosen;\n",
+            sizes, ranges, configurations, sizes);
 }
 
 static void put_function(FILE *stream, const char *name, const struct tuned_entry *entry)
@@ -487,6 +585,7 @@ static void put_function(FILE *stream, const char *name, const struct tuned_entr
     fprintf(stream, "    if (!(sm_count > 0))\n        sm_count = %d;\n", entry->sm_count);
     put_range(stream, cover);
     put_allowed(stream, cover);
+    put_estimates(stream, cover);
     put_choice(stream, cover);
     fputs("}\n", stream);
 }

@@ -16,7 +16,7 @@ struct loss choice_loss(const struct losses *losses, const size_t *chosen, size_
         double least = LOSS_FAILED;
         for (size_t i = 0; i < count; i++)
             least = fmin(least, losses_alone(losses, chosen[i], size));
-        loss_add(&loss, losses->weights[size], least);
+        loss_add(&loss, losses->sizes, least);
     }
     return loss;
 }
@@ -43,8 +43,7 @@ static double fill_place(const struct losses *losses, size_t *chosen, size_t cou
     for (size_t i = 0; i < losses->configurations; i++) {
         struct loss loss = {0};
         for (size_t size = 0; size < losses->sizes; size++)
-            loss_add(&loss, losses->weights[size],
-                     fmin(least[size], losses_alone(losses, i, size)));
+            loss_add(&loss, losses->sizes, fmin(least[size], losses_alone(losses, i, size)));
         if (loss_objective(loss) < best - rounding) {
             best = loss_objective(loss);
             chosen[place] = i;

@@ -18,6 +18,7 @@
 struct draft {
     const struct cover_session *session;
     struct cover *cover;
+    int sm_count;
     struct ini_reader ini; /* for its message */
     int status;            /* of the first line that is refused */
 };
@@ -73,7 +74,7 @@ static void begin(struct draft *draft, const struct cover_session *session)
 static int finish(struct draft *draft, const char *path, int line, struct error *error)
 {
     if (draft->status == 0)
-        draft->status = cover_finish(draft->cover, &draft->ini);
+        draft->status = cover_finish(draft->cover, &draft->ini, draft->sm_count);
     return draft->status == 0 ? 0
                               : error_set_at(error, ERROR_CONFIG, path, line,
                                              "the cover of '%s' cannot be written: %s",
@@ -116,12 +117,12 @@ static bool always_holds(const struct cover_session *session, const struct expre
     return expression_boolean(constraint, &scope, &result, NULL) == 0 && result;
 }
 
-/* The constraint on one line, with the GPU's values in place of the names of its attributes; but the number
- * of SMs is that of the GPU at hand. A new string. */
-static char *constraint_text(const struct expression *constraint, const struct bindings *device)
+/* An expression on one line, with the GPU's values in place of the names of its attributes; but the number of
+ * SMs is that of the GPU at hand. A new string. */
+static char *plain_text(const struct expression *expression, const struct bindings *device)
 {
     char *text = alloc_string("");
-    for (const char *at = expression_text(constraint); *at != '\0';) {
+    for (const char *at = expression_text(expression); *at != '\0';) {
         char number[VALUE_TEXT_BYTES];
         const char *quote = *at == '"' ? strchr(at + 1, '"') : NULL;
         size_t length = quote != NULL ? (size_t)(quote + 1 - at) : 0;
@@ -153,17 +154,59 @@ static void add_allowed(struct draft *draft, const struct bindings *device,
             needed = !always_holds(draft->session, constraint, device, parameters[j]);
         if (!needed || !is_of_both(kernel, constraint))
             continue;
-        char *text = constraint_text(constraint, device);
+        char *text = plain_text(constraint, device);
         add(draft, alloc_format("allowed.%zu", ++number), "%s", text);
         free(text);
     }
 }
 
-/* Whether a condition that was added names what the compiled kernel has. */
+/* Whether a text has a word. */
+static bool has_word(const char *text, const char *word)
+{
+    const size_t length = strlen(word);
+    bool has = false;
+    for (const char *at = text; (at = strstr(at, word)) != NULL && !has; at++)
+        has = (at == text || !(isalnum((unsigned char)at[-1]) || at[-1] == '_')) &&
+              !(isalnum((unsigned char)at[length]) || at[length] == '_');
+    return has;
+}
+
+/* Adds the template's estimate, and the figures that it needs. */
+static void add_estimate(struct draft *draft, const struct bindings *device)
+{
+    const struct template *template = &draft->session->range.kernel->template;
+    if (template->estimate == NULL)
+        return;
+    bool *needed = alloc_zeroed(template->figure_count + 1, sizeof *needed);
+    for (size_t i = template->figure_count; i-- > 0;) {
+        const char *name = template->figures[i].name;
+        needed[i] = has_word(expression_text(template->estimate), name);
+        for (size_t j = i + 1; j < template->figure_count; j++)
+            needed[i] =
+                needed[i] ||
+                (needed[j] && has_word(expression_text(template->figures[j].expression), name));
+    }
+    for (size_t i = 0; i <= template->figure_count; i++) {
+        bool is_figure = i < template->figure_count;
+        if (is_figure && !needed[i])
+            continue;
+        char *text =
+            plain_text(is_figure ? template->figures[i].expression : template->estimate, device);
+        add(draft,
+            is_figure ? alloc_format("figure.%s", template->figures[i].name)
+                      : alloc_string("estimate"),
+            "%s", text);
+        free(text);
+    }
+    free(needed);
+}
+
+/* Whether an expression that was added names what the compiled kernel has. */
 static bool names_compiled(const struct draft *draft, const char *name)
 {
     const struct sweep_kernel *kernel = draft->session->range.kernel;
-    bool names = false;
+    const struct expression *estimate = kernel->template.estimate;
+    bool names = estimate != NULL && expression_uses(estimate, name);
     for (size_t i = 0; i < kernel->constraint_count && draft->cover->allowed_count > 0; i++)
         names = names || (is_of_both(kernel, kernel->constraints[i]) &&
                           expression_uses(kernel->constraints[i], name));
@@ -197,27 +240,40 @@ static void add_compiled(struct draft *draft, size_t index, size_t candidate)
 
 /* --- the check --- */
 
+/* "m=64 n=128:"; a new string. */
+static char *size_text(const struct sweep_cover *range, const int64_t *size)
+{
+    char *text = NULL;
+    for (size_t i = 0; i < range->axis_count; i++)
+        alloc_append(&text, "%s%s=%" PRId64, i > 0 ? " " : "", range->axes[i].name, size[i]);
+    alloc_append(&text, ":");
+    return text;
+}
+
 int cover_entry_check(const struct cover_session *session, struct error *error)
 {
     const struct sweep_kernel *kernel = session->range.kernel;
     struct bindings parameters = {0};
     struct bindings device = {0}; /* of any GPU, since the right one is not known yet */
+    int64_t size[SWEEP_COVER_AXES];
     struct draft draft;
     struct gpu gpu;
     if (gpu_from_arch("sm_90", &gpu, error) == 0)
         gpu_bindings(&gpu, &device);
     variant_defaults(&kernel->template, &parameters);
     begin(&draft, session);
-    add_configuration(&draft, 0, &parameters);
-    add_allowed(&draft, &device, NULL, 0);
-    add(&draft, alloc_string("rule"), "nearest");
-    char *size = alloc_string("");
     for (size_t i = 0; i < kernel->cover.axis_count; i++)
-        alloc_append(&size, "%s%s=%" PRId64, i > 0 ? " " : "", kernel->cover.axes[i].name,
-                     kernel->cover.axes[i].low);
-    add(&draft, alloc_string("measured.1"), "%s: 1, 1.0 ns, 0.0 %%", size);
+        size[i] = kernel->cover.axes[i].high;
+    char *text = size_text(&kernel->cover, size);
+    for (size_t i = 0; i < session->configurations; i++) {
+        add_configuration(&draft, i, &parameters);
+        alloc_append(&text, " 1234.5");
+    }
+    add_allowed(&draft, &device, NULL, 0);
+    add_estimate(&draft, &device);
+    add(&draft, alloc_string("measured.1"), "%s us", text);
     int status = finish(&draft, session->config, kernel->cover.line, error);
-    free(size);
+    free(text);
     cover_free(draft.cover);
     bindings_release(&device);
     bindings_release(&parameters);
@@ -263,61 +319,100 @@ static void fill_entry(const struct cover_session *session, struct tuned_entry *
 }
 
 /* "0.93": digits beyond what was measured would only be noise to the reader. Returns `text`. */
-static char *rounded(double number, double unit, char text[VALUE_TEXT_BYTES])
+static char *rounded(double number, char text[VALUE_TEXT_BYTES])
 {
-    return value_exact_text(value_real(round(number / unit) / round(1 / unit)), text);
+    return value_exact_text(value_real(round(number * 100) / 100), text);
 }
 
-/* Adds a size, unless all configurations failed there. */
+/* Adds a size, unless none of the configurations has a time there. */
 static void add_size(struct draft *draft, const struct selection_option *option, size_t size,
                      size_t *number)
 {
     const struct cover_session *session = draft->session;
-    size_t fastest = selection_fastest(option, &session->losses, size);
-    size_t candidate = option->chosen[fastest];
-    double time_ns = session->times_ns[candidate * session->sizes.count + size];
-    char time_text[VALUE_TEXT_BYTES];
-    char loss_text[VALUE_TEXT_BYTES];
-    if (time_ns <= 0)
-        return;
-    char *text = alloc_string("");
-    for (size_t i = 0; i < session->sizes.axes; i++)
-        alloc_append(&text, "%s%s=%" PRId64, i > 0 ? " " : "",
-                     session->range.kernel->cover.axes[i].name, sizes_at(&session->sizes, size)[i]);
-    add(draft, alloc_format("measured.%zu", ++*number), "%s: %zu, %s ns, %s %%", text, fastest + 1,
-        rounded(time_ns, 0.1, time_text),
-        rounded(loss_percent(losses_of(&session->losses, candidate, size)), 0.01, loss_text));
+    const struct sweep_cover *range = &session->range.kernel->cover;
+    bool measured = false;
+    char *text = size_text(range, sizes_at(&session->sizes, size));
+    for (size_t i = 0; i < option->count; i++) {
+        double time_ns = session->times_ns[option->chosen[i] * session->sizes.count + size];
+        measured = measured || time_ns > 0;
+        if (time_ns > 0)
+            alloc_append(&text, time_ns < 1e7 ? " %.5g" : " %.0f", time_ns * 1e-3);
+        else
+            alloc_append(&text, "%s",
+                         time_ns > TIME_FAILED || time_ns < TIME_FAILED ? " -" : " failed");
+    }
+    if (measured)
+        add(draft, alloc_format("measured.%zu", ++*number), "%s us", text);
     free(text);
+}
+
+/* The cover's own lines, but for its sizes and losses, with these candidates. */
+static void describe(struct draft *draft, const struct cover_session *session, const size_t *chosen,
+                     size_t count)
+{
+    const struct gpu *gpu = &cover_session_study(session)->environment.gpu;
+    const struct bindings *parameters[COVER_CONFIGURATIONS] = {NULL};
+    struct bindings device = {0};
+    gpu_bindings(gpu, &device);
+    begin(draft, session);
+    draft->sm_count = (int)gpu->attributes[GPU_sm_count];
+    for (size_t i = 0; i < count; i++) {
+        parameters[i] = &session->candidates.items[chosen[i]];
+        add_configuration(draft, i, parameters[i]);
+    }
+    add_allowed(draft, &device, parameters, count);
+    for (size_t i = 0; i < count; i++)
+        add_compiled(draft, i, chosen[i]);
+    add_estimate(draft, &device);
+    bindings_release(&device);
+}
+
+double *cover_entry_estimates(const struct cover_session *session)
+{
+    const size_t sizes = session->sizes.count;
+    const size_t axes = session->sizes.axes;
+    const size_t candidates = session->candidates.count;
+    double *estimates = alloc_zeroed(candidates * sizes, sizeof *estimates);
+    size_t all[COVER_CONFIGURATIONS] = {0};
+    struct value problem[COVER_VALUES];
+    struct error unused;
+    struct draft draft;
+    for (size_t i = 0; i < candidates; i++)
+        all[i] = i;
+    describe(&draft, session, all, candidates);
+    char *text = size_text(&session->range.kernel->cover, sizes_at(&session->sizes, 0));
+    for (size_t i = 0; i < candidates; i++)
+        alloc_append(&text, " 1");
+    add(&draft, alloc_string("measured.1"), "%s us", text);
+    bool finished = finish(&draft, session->config, 0, &unused) == 0;
+    problem[axes] = value_integer(draft.sm_count);
+    for (size_t size = 0; size < sizes && finished; size++) {
+        for (size_t i = 0; i < axes; i++)
+            problem[i] = value_integer(sizes_at(&session->sizes, size)[i]);
+        for (size_t i = 0; i < candidates; i++)
+            estimates[i * sizes + size] = cover_estimate(draft.cover, i, problem);
+    }
+    free(text);
+    cover_free(draft.cover);
+    return estimates;
 }
 
 int cover_entry_make(const struct cover_session *session, struct tuned_entry *entry,
                      struct error *error)
 {
     const struct selection_option *option = &session->selection.options[session->selection.best];
-    const struct bindings *parameters[CHOICE_LIMIT];
-    struct bindings device = {0};
     struct draft draft;
     char text[VALUE_TEXT_BYTES];
     size_t sizes = 0;
     fill_entry(session, entry);
-    gpu_bindings(&cover_session_study(session)->environment.gpu, &device);
-    begin(&draft, session);
-    for (size_t i = 0; i < option->count; i++) {
-        parameters[i] = &session->candidates.items[option->chosen[i]];
-        add_configuration(&draft, i, parameters[i]);
-    }
-    add_allowed(&draft, &device, parameters, option->count);
-    for (size_t i = 0; i < option->count; i++)
-        add_compiled(&draft, i, option->chosen[i]);
-    add(&draft, alloc_string("rule"), "nearest");
+    describe(&draft, session, option->chosen, option->count);
     add(&draft, alloc_string("mean_loss_percent"), "%s",
-        rounded(loss_percent(option->expected.mean), 0.01, text));
+        rounded(loss_percent(option->expected.mean), text));
     add(&draft, alloc_string("worst_loss_percent"), "%s",
-        rounded(loss_percent(option->expected.worst), 0.01, text));
+        rounded(loss_percent(option->expected.worst), text));
     add(&draft, alloc_string("held_out_sizes"), "%zu", session->sizes.count);
     for (size_t i = 0; i < session->sizes.count; i++)
         add_size(&draft, option, i, &sizes);
     entry->cover = draft.cover;
-    bindings_release(&device);
     return finish(&draft, session->config, session->range.kernel->cover.line, error);
 }

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const double squares_share = 5;
 static const double worst_share = 0.02;
@@ -40,23 +41,12 @@ static double loss_of_time(double time_ns, double best, double worst)
     return time_ns > 0 ? fmin(log(time_ns / best), LOSS_FAILED) : LOSS_MISSING;
 }
 
-static void normalise(double *weights, size_t count)
-{
-    double sum = 0;
-    for (size_t i = 0; i < count; i++)
-        sum += weights[i];
-    for (size_t i = 0; i < count; i++)
-        weights[i] /= sum;
-}
-
-void losses_init(struct losses *losses, const double *times_ns, size_t configurations, size_t sizes,
-                 const double *weights)
+void losses_init(struct losses *losses, const double *times_ns, size_t configurations, size_t sizes)
 {
     *losses = (struct losses){.configurations = configurations,
                               .sizes = sizes,
                               .values = alloc_zeroed(configurations * sizes, sizeof(double)),
-                              .ruled_out = alloc_zeroed(configurations * sizes, sizeof(bool)),
-                              .weights = alloc_zeroed(sizes, sizeof(double))};
+                              .ruled_out = alloc_zeroed(configurations * sizes, sizeof(bool))};
     for (size_t size = 0; size < sizes; size++) {
         double best = best_ns(times_ns, configurations, sizes, size);
         double worst = worst_ns(times_ns, configurations, sizes, size);
@@ -65,16 +55,13 @@ void losses_init(struct losses *losses, const double *times_ns, size_t configura
             losses->values[i * sizes + size] = loss_of_time(time_ns, best, worst);
             losses->ruled_out[i * sizes + size] = best > 0 && time_ns <= TIME_RULED_OUT;
         }
-        losses->weights[size] = weights != NULL ? weights[size] : 1;
     }
-    normalise(losses->weights, sizes);
 }
 
 void losses_release(struct losses *losses)
 {
     free(losses->values);
     free(losses->ruled_out);
-    free(losses->weights);
     *losses = (struct losses){0};
 }
 
@@ -91,28 +78,19 @@ double losses_alone(const struct losses *losses, size_t configuration, size_t si
 }
 
 void losses_select(struct losses *selected, const struct losses *losses, const size_t *chosen,
-                   size_t count, const bool *kept)
+                   size_t count)
 {
-    size_t sizes = 0;
-    size_t to = 0;
-    for (size_t size = 0; size < losses->sizes; size++)
-        sizes += kept[size];
+    const size_t sizes = losses->sizes;
     *selected = (struct losses){.configurations = count,
                                 .sizes = sizes,
                                 .values = alloc_zeroed(count * sizes, sizeof(double)),
-                                .ruled_out = alloc_zeroed(count * sizes, sizeof(bool)),
-                                .weights = alloc_zeroed(sizes, sizeof(double))};
-    for (size_t from = 0; from < losses->sizes; from++) {
-        if (!kept[from])
-            continue;
-        for (size_t i = 0; i < count; i++) {
-            selected->values[i * sizes + to] = losses_of(losses, chosen[i], from);
-            selected->ruled_out[i * sizes + to] =
-                losses->ruled_out[chosen[i] * losses->sizes + from];
-        }
-        selected->weights[to++] = losses->weights[from];
+                                .ruled_out = alloc_zeroed(count * sizes, sizeof(bool))};
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&selected->values[i * sizes], &losses->values[chosen[i] * sizes],
+               sizes * sizeof *selected->values);
+        memcpy(&selected->ruled_out[i * sizes], &losses->ruled_out[chosen[i] * sizes],
+               sizes * sizeof *selected->ruled_out);
     }
-    normalise(selected->weights, sizes);
 }
 
 double loss_objective(struct loss loss)

@@ -1,8 +1,7 @@
 /*
  * Times of configurations at sizes, and what each configuration loses there.
  *
- * A loss is the logarithm of a time over the best time at that size: 0.01 is about 1 %. Sizes have
- * weights that add up to 1: how much of the range each stands for.
+ * A loss is the logarithm of a time over the best time at that size: 0.01 is about 1 %.
  */
 #ifndef AUTOTUNE_LOSSES_H
 #define AUTOTUNE_LOSSES_H
@@ -26,17 +25,15 @@ struct losses {
     size_t sizes;
     double *values;  /* [configuration * sizes + size] */
     bool *ruled_out; /* the same */
-    double *weights; /* of the sizes */
 };
 
 /*
  * The losses of `times_ns`, [configuration * sizes + size], with a positive time, TIME_MISSING,
  * TIME_FAILED or TIME_RULED_OUT in each place. A size at which nothing was measured loses nothing, whatever is
- * chosen. If `weights` is NULL, all sizes weigh the same; otherwise weights are positive and need
- * not add up to 1.
+ * chosen.
  */
-void losses_init(struct losses *losses, const double *times_ns, size_t configurations, size_t sizes,
-                 const double *weights);
+void losses_init(struct losses *losses, const double *times_ns, size_t configurations,
+                 size_t sizes);
 void losses_release(struct losses *losses);
 
 double losses_of(const struct losses *losses, size_t configuration, size_t size);
@@ -44,23 +41,22 @@ double losses_of(const struct losses *losses, size_t configuration, size_t size)
 /* The same where there may be no other that is allowed: what is ruled out has failed. */
 double losses_alone(const struct losses *losses, size_t configuration, size_t size);
 
-/* A copy with the configurations that `chosen` names, in that order, and the sizes with
- * `kept[size]`. */
+/* A copy with the configurations that `chosen` names, in that order. */
 void losses_select(struct losses *selected, const struct losses *losses, const size_t *chosen,
-                   size_t count, const bool *kept);
+                   size_t count);
 
 /* Over all sizes; all zero at first. */
 struct loss {
-    double mean;    /* weighted, as are the squares */
+    double mean;
     double squares; /* the mean of the losses' squares */
     double worst;
 };
 
-/* Adds what is lost at a size. */
-static inline void loss_add(struct loss *loss, double weight, double lost)
+/* Adds what is lost at one of `sizes` sizes. */
+static inline void loss_add(struct loss *loss, size_t sizes, double lost)
 {
-    loss->mean += weight * lost;
-    loss->squares += weight * lost * lost;
+    loss->mean += lost / (double)sizes;
+    loss->squares += lost * lost / (double)sizes;
     loss->worst = lost > loss->worst ? lost : loss->worst;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/statistics.h"
+#include "cover/entry.h"
 #include "cover/runs.h"
 #include "cover/size_plan.h"
 
@@ -9,31 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    BATCH = 4, /* further sizes at a time, at first */
-    NOMINEES_PER_CONFIGURATION = 10,
-    CANDIDATES_PER_CONFIGURATION = 4
-};
+enum { NOMINEES_PER_CONFIGURATION = 10, CANDIDATES_PER_CONFIGURATION = 4 };
 
 /* Of a budget: for tuning, until when everything may be measured again with other nominees, and when
  * nothing further is begun. */
 static const double tuning_share = 0.45;
 static const double nominated_share = 0.55;
-static const double last_share = 0.85;
-
-/* --- time --- */
+static const double last_share = 0.9;
 
 /* What is left of this share of the budget. */
 static double left_s(const struct cover_session *session, double share)
 {
     double budget_s = session->limits.budget_s;
     return budget_s > 0 ? fmax(share * budget_s - cover_runs_spent_s(session), 0) : INFINITY;
-}
-
-/* Tuning a size takes far longer than measuring the nominees there. */
-static size_t first_count(const struct cover_session *session)
-{
-    return ((size_t)1 << session->sizes.axes) + 4 + 3 * session->sizes.axes;
 }
 
 /* --- tuning --- */
@@ -63,22 +52,6 @@ static void take_tuned(struct cover_session *session, const struct sizes *sizes,
     }
 }
 
-/* Tunes sizes within `budget_s` (0: no limit). */
-static int tune(struct cover_session *session, const struct sizes *sizes, double budget_s,
-                struct error *error)
-{
-    struct study *studies = alloc_zeroed(sizes->count, sizeof *studies);
-    struct sweep_limits limits = session->limits;
-    double begin_s = cover_runs_spent_s(session);
-    limits.budget_s = budget_s;
-    int status = cover_runs_tune(session, sizes, &limits, studies, error);
-    if (status == 0)
-        take_tuned(session, sizes, studies);
-    session->tuning_s = (cover_runs_spent_s(session) - begin_s) / (double)sizes->count;
-    free(studies);
-    return status;
-}
-
 /* Whether a size is left that was tuned: its study says what the cover is about. */
 static bool has_tuned(const struct cover_session *session)
 {
@@ -105,26 +78,18 @@ static int fail_without_sizes(const struct cover_session *session, struct error 
                      session->kernel, count);
 }
 
-/* Tunes the first sizes, and takes over what earlier sessions measured. */
-static int tune_first(struct cover_session *session, struct error *error)
+/* Tunes the first of the planned sizes, since that takes far longer than measuring the nominees. */
+static int tune(struct cover_session *session, const struct sizes *plan, struct error *error)
 {
-    struct sizes first = {.axes = session->sizes.axes};
-    struct sizes probed = {.axes = session->sizes.axes};
-    double budget_s = session->limits.budget_s * tuning_share;
-    int status = size_plan_first(&session->range, first_count(session), &first, error);
-    if (status == 0)
-        cover_runs_known_sizes(session, &first, &probed);
+    size_t most = ((size_t)1 << session->sizes.axes) + 4 + 3 * session->sizes.axes;
+    const struct sizes first = {plan->values, plan->axes, least_of(most, plan->count)};
+    struct study *studies = alloc_zeroed(first.count, sizeof *studies);
     cover_runs_find_seeds(session, session->tuned_path);
-    sizes_sort(&first);
+    int status = cover_runs_tune(session, &first, left_s(session, tuning_share), studies, error);
     if (status == 0)
-        status = tune(session, &first, budget_s, error);
-    if (status == 0 && !has_tuned(session))
-        status = fail_without_sizes(session, error);
-    for (size_t i = 0; i < probed.count && status == 0; i++)
-        cover_session_add(session, sizes_at(&probed, i), (struct study){0});
-    sizes_release(&probed);
-    sizes_release(&first);
-    return status;
+        take_tuned(session, &first, studies);
+    free(studies);
+    return status == 0 && !has_tuned(session) ? fail_without_sizes(session, error) : status;
 }
 
 /* --- rounds --- */
@@ -207,14 +172,29 @@ static int hold_rounds(struct cover_session *session, struct error *error)
     return status == 0 && !has_tuned(session) ? fail_without_sizes(session, error) : status;
 }
 
+/* Adds the next of the planned sizes, as many as there is time for. Returns whether there were any. */
+static bool add_sizes(struct cover_session *session, const struct sizes *plan)
+{
+    static const double cautious = 0.7; /* the rest may take longer than those so far */
+    double most = cautious * left_s(session, last_share) / fmax(session->rounds_s, 1e-3);
+    size_t added = 0;
+    for (size_t i = 0; i < plan->count && (double)added + 1 <= most; i++) {
+        const int64_t *size = sizes_at(plan, i);
+        if (sizes_has(&session->sizes, size) || sizes_has(&session->left_out, size))
+            continue;
+        cover_session_add(session, size, (struct study){0});
+        added++;
+    }
+    return added > 0;
+}
+
 /* --- the cover --- */
 
 /* Whether there is time to measure everything again with further nominees. */
 static bool can_nominate(const struct cover_session *session)
 {
     return session->nominees.count == 0 ||
-           (!session->nominated &&
-            (double)session->sizes.count * session->rounds_s < left_s(session, nominated_share));
+           (double)session->sizes.count * session->rounds_s < left_s(session, nominated_share);
 }
 
 static size_t most_candidates(const struct cover_session *session)
@@ -222,31 +202,11 @@ static size_t most_candidates(const struct cover_session *session)
     return least_of(CANDIDATES_PER_CONFIGURATION * session->configurations, CANDIDATES_LIMIT);
 }
 
-/* Takes the best of the nominees as candidates, and what they lose against all. */
-static void take_candidates(struct cover_session *session, const double *weights)
-{
-    const size_t sizes = session->sizes.count;
-    struct losses all;
-    size_t selected[CANDIDATES_LIMIT];
-    bool *kept = alloc_zeroed(sizes, sizeof *kept);
-    double *times_ns = nominees_times(&session->nominees, session->rounds, sizes);
-    losses_init(&all, times_ns, session->nominees.count, sizes, weights);
-    size_t count = nominees_select(&all, most_candidates(session), selected);
-    for (size_t i = 0; i < count; i++)
-        (void)nominees_add(&session->candidates, &session->nominees.items[selected[i]]);
-    session->times_ns = nominees_times(&session->candidates, session->rounds, sizes);
-    memset(kept, true, sizes * sizeof *kept);
-    losses_select(&session->losses, &all, selected, count, kept);
-    losses_release(&all);
-    free(times_ns);
-    free(kept);
-}
-
-static void nominate(struct cover_session *session, const double *weights)
+static void nominate(struct cover_session *session)
 {
     size_t most = least_of(NOMINEES_PER_CONFIGURATION * session->configurations, NOMINEES_LIMIT);
     (void)nominees_nominate(&session->nominees, &session->refuted, session->tuned, &session->sizes,
-                            weights, most_candidates(session),
+                            most_candidates(session),
                             least_of(most, cover_runs_most_nominees(session)));
 }
 
@@ -261,135 +221,56 @@ static int fail_without_nominees(const struct cover_session *session, struct err
     return error->code;
 }
 
-/* Measures nominees at every size; if that refutes some, others may take their place. Sets the sizes'
- * `weights`. */
-static int settle_nominees(struct cover_session *session, double *weights, struct error *error)
+/* Measures nominees first at the sizes that were tuned, then at the others; if that refutes some, others may
+ * take their place. */
+static int measure_nominees(struct cover_session *session, const struct sizes *plan,
+                            struct error *error)
 {
     int status = 0;
     size_t refuted;
     do {
         refuted = session->refuted.count;
-        status = size_plan_weights(&session->range, &session->sizes, weights, error);
-        if (status == 0 && can_nominate(session))
-            nominate(session, weights);
-        if (status == 0)
+        nominate(session);
+        do
             status = hold_rounds(session, error);
+        while (status == 0 && add_sizes(session, plan));
     } while (status == 0 && session->refuted.count > refuted && can_nominate(session));
-    if (status == 0 && session->nominees.count == 0)
-        return fail_without_nominees(session, error);
-    return status == 0 ? size_plan_weights(&session->range, &session->sizes, weights, error)
-                       : status;
+    return status == 0 && session->nominees.count == 0 ? fail_without_nominees(session, error)
+                                                       : status;
 }
 
-/* Nominates configurations, measures them at every size, and computes the cover. */
-static int compute(struct cover_session *session, struct error *error)
+/* Takes the best of the nominees as candidates, and what they lose against all; and chooses from them. */
+static void choose(struct cover_session *session)
 {
-    double *weights = alloc_zeroed(session->sizes.count, sizeof *weights);
-    cover_session_forget(session);
-    int status = settle_nominees(session, weights, error);
-    if (status == 0) {
-        take_candidates(session, weights);
-        selection_make(&session->selection, &session->losses, &session->sizes,
-                       session->configurations);
-    }
-    free(weights);
-    return status;
-}
-
-/* What the choice for each size loses at each other size, and what was lost at each when it was left
- * out, beyond what no choice could avoid. */
-static void find_doubts(const struct cover_session *session, double *crossed, double *expected)
-{
-    const struct selection_option *option = &session->selection.options[session->selection.best];
-    const struct losses *losses = &session->losses;
-    size_t count = session->sizes.count;
-    size_t *fastest = alloc_zeroed(count, sizeof *fastest);
+    const size_t sizes = session->sizes.count;
+    struct losses all;
+    size_t selected[CANDIDATES_LIMIT];
+    double *times_ns = nominees_times(&session->nominees, session->rounds, sizes);
+    losses_init(&all, times_ns, session->nominees.count, sizes);
+    size_t count = nominees_select(&all, most_candidates(session), selected);
     for (size_t i = 0; i < count; i++)
-        fastest[i] = option->chosen[selection_fastest(option, losses, i)];
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < count; j++)
-            crossed[i * count + j] =
-                losses_of(losses, fastest[i], j) - losses_alone(losses, fastest[j], j);
-        expected[i] = fmax(option->expected_at[i] - losses_alone(losses, fastest[i], i), 0);
-    }
-    free(fastest);
-}
-
-/* Chooses the sizes at which the cover is least certain. */
-static int choose_next(const struct cover_session *session, size_t batch, struct sizes *next,
-                       struct error *error)
-{
-    size_t count = session->sizes.count;
-    double *crossed = alloc_zeroed(count * count, sizeof *crossed);
-    double *expected = alloc_zeroed(count, sizeof *expected);
-    const struct size_doubts doubts = {.sizes = &session->sizes,
-                                       .left_out = &session->left_out,
-                                       .expected = expected,
-                                       .crossed = crossed};
-    *next = (struct sizes){.axes = session->sizes.axes};
-    find_doubts(session, crossed, expected);
-    int status = size_plan_next(&session->range, &doubts, batch, next, error);
-    free(crossed);
-    free(expected);
-    return status;
-}
-
-/* How many more sizes there is time for, until so many are known or left out. */
-static size_t batch_size(const struct cover_session *session)
-{
-    size_t most = BATCH + session->sizes.count / 2;
-    double sizes = session->limits.budget_s > 0
-                       ? left_s(session, last_share) / fmax(session->rounds_s, 1e-3)
-                       : (double)most;
-    size_t batch = sizes < (double)most ? (size_t)sizes : most;
-    size_t seen = session->sizes.count + session->left_out.count;
-    if (seen >= session->most_sizes)
-        return 0;
-    return seen + batch <= session->most_sizes ? batch : session->most_sizes - seen;
-}
-
-/* Fewer rounds, if sizes take so long that there would not be time for all: another size says more than
- * a more precise time. */
-static void limit_rounds(struct cover_session *session)
-{
-    size_t seen = session->sizes.count + session->left_out.count;
-    if (seen >= session->most_sizes || session->round_count <= COVER_FEWEST_ROUNDS)
-        return;
-    double rest_s = session->rounds_s * (double)(session->most_sizes - seen);
-    double rounds = session->round_count * left_s(session, last_share) / rest_s;
-    if (!(rounds < session->round_count))
-        return;
-    session->most_rounds = rounds > COVER_FEWEST_ROUNDS ? (unsigned)rounds : COVER_FEWEST_ROUNDS;
-    session->rounds_s *= (double)session->most_rounds / session->round_count;
-    session->round_count = session->most_rounds;
-}
-
-/* Measures the nominees, and nothing else, at further sizes. */
-static int probe_more(struct cover_session *session, struct error *error)
-{
-    bool more = true;
-    int status = 0;
-    session->nominated = true;
-    while (status == 0 && more) {
-        struct sizes next = {0};
-        limit_rounds(session);
-        size_t batch = batch_size(session);
-        if (batch > 0)
-            status = choose_next(session, batch, &next, error);
-        more = next.count > 0;
-        for (size_t i = 0; i < next.count && status == 0; i++)
-            cover_session_add(session, sizes_at(&next, i), (struct study){0});
-        if (status == 0 && more)
-            status = compute(session, error);
-        sizes_release(&next);
-    }
-    return status;
+        (void)nominees_add(&session->candidates, &session->nominees.items[selected[i]]);
+    session->times_ns = nominees_times(&session->candidates, session->rounds, sizes);
+    losses_select(&session->losses, &all, selected, count);
+    double *estimates = cover_entry_estimates(session);
+    const struct selection_times times = {session->times_ns, estimates};
+    selection_make(&session->selection, &session->losses, &times, &session->sizes,
+                   session->configurations);
+    losses_release(&all);
+    free(estimates);
+    free(times_ns);
 }
 
 int cover_measure(struct cover_session *session, struct error *error)
 {
-    int status = tune_first(session, error);
+    struct sizes plan = {.axes = session->sizes.axes};
+    int status = size_plan(&session->range, session->most_sizes, &plan, error);
     if (status == 0)
-        status = compute(session, error);
-    return status == 0 ? probe_more(session, error) : status;
+        status = tune(session, &plan, error);
+    if (status == 0)
+        status = measure_nominees(session, &plan, error);
+    if (status == 0)
+        choose(session);
+    sizes_release(&plan);
+    return status;
 }

@@ -151,8 +151,8 @@ static double objective_of(const struct nominees *nominees, const struct nominee
 }
 
 bool nominees_nominate(struct nominees *nominees, const struct nominees *refuted,
-                       const struct study *studies, const struct sizes *sizes,
-                       const double *weights, size_t limit, size_t most)
+                       const struct study *studies, const struct sizes *sizes, size_t limit,
+                       size_t most)
 {
     struct nominees list = {0};
     struct losses losses;
@@ -165,7 +165,7 @@ bool nominees_nominate(struct nominees *nominees, const struct nominees *refuted
         (void)nominees_add(&list, &nominees->items[i]);
     shortlist(&list, podiums, sizes->count, SIZE_MAX);
     double *times = nominees_times(&list, studies, sizes->count);
-    losses_init(&losses, times, list.count, sizes->count, weights);
+    losses_init(&losses, times, list.count, sizes->count);
     estimate_missing(&losses, times, sizes);
     size_t count = choice_make(&losses, limit, worth_nominating, chosen);
     double least = loss_objective(choice_loss(&losses, chosen, count));

@@ -38,14 +38,14 @@ double *nominees_times(const struct nominees *nominees, const struct study *stud
  * fastest at some size: at most `limit` that together lose least, and then the fastest, the second, … of
  * each size, while there are fewer than `most`; what is best between two sizes is often second or third at
  * both. `limit` is 1 to NOMINEES_LIMIT, `most` at most that. If one was not tried at a size, its loss is
- * estimated from the nearest sizes at which it was. `weights` has one weight per size. What is in
- * `refuted` is not nominated.
+ * estimated from the nearest sizes at which it was. What is in `refuted` is not
+ * nominated.
  *
  * Existing `nominees` stay; others are added if they are worth it. Returns whether any was.
  */
 bool nominees_nominate(struct nominees *nominees, const struct nominees *refuted,
-                       const struct study *studies, const struct sizes *sizes,
-                       const double *weights, size_t limit, size_t most);
+                       const struct study *studies, const struct sizes *sizes, size_t limit,
+                       size_t most);
 
 /* Selects at most `limit` (1 to CANDIDATES_LIMIT) nominees that together lose least, or all, in their
  * order, if there are no more. `selected`, with room for `limit`, is set to their indices. Returns how

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 12 };
+enum { ROUNDS = 12, FEWEST_ROUNDS = 4, VERIFICATION = 2 /* as many rounds take as long */ };
 
 /* What a nominee's samples of a round take, apart from its own time: flushing the cache, loading. */
 static const double round_overhead_s = 0.002;
@@ -290,26 +290,21 @@ static int run(struct cover_session *session, const struct run_options *options,
     return status;
 }
 
-int cover_runs_tune(struct cover_session *session, const struct sizes *sizes,
-                    const struct sweep_limits *limits, struct study *studies, struct error *error)
+int cover_runs_tune(struct cover_session *session, const struct sizes *sizes, double budget_s,
+                    struct study *studies, struct error *error)
 {
     struct run_options options = session->run;
     char *problems = problem_tuples(session, sizes);
     const char *const settings[] = {problems, NULL};
     struct sweep sweep;
-    options.limits = *limits;
-    struct nominees known = {0};
-    for (size_t i = 0; i < session->candidates.count; i++)
-        (void)nominees_add(&known, &session->candidates.items[i]);
-    for (size_t i = 0; i < session->seeds.count; i++)
-        (void)nominees_add(&known, &session->seeds.items[i]);
-    options.suggestions = known.items;
-    options.suggestion_count = known.count;
+    options.limits = session->limits;
+    options.limits.budget_s = budget_s < INFINITY ? budget_s : 0;
+    options.suggestions = session->seeds.items;
+    options.suggestion_count = session->seeds.count;
     int status = load(session, settings, &sweep, error);
     if (status == 0)
         status = run(session, &options, &sweep, studies, error);
     sweep_release(&sweep);
-    nominees_release(&known);
     free(problems);
     return status;
 }
@@ -337,18 +332,16 @@ static double count_measurements(const struct cover_session *session)
 
 size_t cover_runs_most_nominees(const struct cover_session *session)
 {
-    double most = count_measurements(session) / COVER_FEWEST_ROUNDS;
+    double most = count_measurements(session) / (FEWEST_ROUNDS + VERIFICATION);
     return most < NOMINEES_LIMIT ? (size_t)most : NOMINEES_LIMIT;
 }
 
 static unsigned count_rounds(const struct cover_session *session)
 {
-    if (session->most_rounds > 0)
-        return session->most_rounds;
-    double rounds = count_measurements(session) / (double)session->nominees.count;
+    double rounds = count_measurements(session) / (double)session->nominees.count - VERIFICATION;
     if (rounds >= ROUNDS)
         return ROUNDS;
-    return rounds > COVER_FEWEST_ROUNDS ? (unsigned)rounds : COVER_FEWEST_ROUNDS;
+    return rounds > FEWEST_ROUNDS ? (unsigned)rounds : FEWEST_ROUNDS;
 }
 
 int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
@@ -360,7 +353,7 @@ int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
     const char *const settings[] = {problems, nominees, NULL};
     struct sweep sweep;
     options.limits = (struct sweep_limits){0};
-    options.exhaustive = session->round_count = count_rounds(session);
+    options.exhaustive = count_rounds(session);
     int status = load(session, settings, &sweep, error);
     if (status == 0) {
         sweep.kernels[0].label = session->rounds_kernel;
@@ -370,47 +363,6 @@ int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
     free(problems);
     free(nominees);
     return status;
-}
-
-/* As many as there may be: sessions with other ranges may have left more, of which some from everywhere
- * are taken. */
-static void take_known(const struct cover_session *session, const struct sizes *known,
-                       const struct sizes *all, struct sizes *tuned, struct sizes *probed)
-{
-    size_t room = session->most_sizes > tuned->count ? session->most_sizes - tuned->count : 0;
-    size_t count = known->count < room ? known->count : room;
-    for (size_t i = 0; i < count; i++) {
-        const int64_t *size = sizes_at(known, i * known->count / count);
-        (void)sizes_add(sizes_has(all, size) ? tuned : probed, size);
-    }
-}
-
-void cover_runs_known_sizes(const struct cover_session *session, struct sizes *tuned,
-                            struct sizes *probed)
-{
-    char *path = alloc_format("%s/record.sqlite", session->results);
-    struct record *record = NULL;
-    struct study *studies = NULL;
-    size_t count = 0;
-    struct sizes all = {.axes = tuned->axes};   /* ever tuned, maybe by another sweep */
-    struct sizes known = {.axes = tuned->axes}; /* ordered */
-    int64_t size[SWEEP_COVER_AXES];
-    if (record_open_existing(&record, path, NULL) == 0)
-        (void)record_studies(record, &studies, &count, NULL);
-    for (size_t i = 0; i < count; i++) {
-        if (is_of_session(session, &studies[i], session->kernel, size))
-            (void)sizes_add(&all, size);
-        else if (is_of_session(session, &studies[i], session->rounds_kernel, size) &&
-                 !sizes_has(tuned, size) && !sizes_has(&known, size))
-            (void)sizes_insert(&known, size);
-        study_release(&studies[i]);
-    }
-    take_known(session, &known, &all, tuned, probed);
-    sizes_release(&known);
-    sizes_release(&all);
-    free(studies);
-    record_close(record);
-    free(path);
 }
 
 void cover_runs_find_seeds(struct cover_session *session, const char *path)

@@ -1,8 +1,8 @@
 /*
  * How many configurations a cover gets, and which: those that lose least, of their fastest at each size.
  *
- * What they lose at sizes that were not measured is estimated by leaving out each size in turn: the nearest
- * of the others decides there, as libtuned does (base/cover.h). The fewest configurations that are about
+ * What they lose at sizes that were not measured is estimated by leaving out each size in turn: the others
+ * decide there, as in a look-up (base/cover.h). The fewest configurations that are about
  * as good as any number by this estimate are shipped.
  */
 #ifndef AUTOTUNE_SELECTION_H
@@ -29,10 +29,15 @@ struct selection {
     size_t best;
 };
 
-/* `sizes` are in the order in which the cover has them; `limit` is 1 to CHOICE_LIMIT. Release it first if it
- * is not empty. */
+/* Of the configurations in `losses`, [configuration * sizes + size]. */
+struct selection_times {
+    const double *times_ns;  /* as in losses.h */
+    const double *estimates; /* cover_estimate(); NULL: all are 1 */
+};
+
+/* `limit` is 1 to CHOICE_LIMIT. Release it first if it is not empty. */
 void selection_make(struct selection *selection, const struct losses *losses,
-                    const struct sizes *sizes, size_t limit);
+                    const struct selection_times *times, const struct sizes *sizes, size_t limit);
 void selection_release(struct selection *selection);
 
 /* The index in `chosen` of the option's fastest configuration at a size. */

@@ -12,7 +12,7 @@
  * should have to read. */
 static size_t most_sizes(const struct sweep_cover *cover)
 {
-    size_t most = cover->axis_count < 3 ? 36 + 28 * cover->axis_count : 400;
+    size_t most = cover->axis_count < 3 ? 36 + 28 * cover->axis_count : 200;
     double octaves = 1;
     for (size_t i = 0; i < cover->axis_count; i++)
         octaves *= log2((double)cover->axes[i].high / (double)cover->axes[i].low);
@@ -72,15 +72,6 @@ const struct study *cover_session_study(const struct cover_session *session)
     return &session->tuned[i];
 }
 
-void cover_session_forget(struct cover_session *session)
-{
-    selection_release(&session->selection);
-    nominees_release(&session->candidates);
-    losses_release(&session->losses);
-    free(session->times_ns);
-    session->times_ns = NULL;
-}
-
 void cover_session_forget_refuted(struct cover_session *session)
 {
     text_split_release(session->refutations, session->refuted.count);
@@ -90,7 +81,10 @@ void cover_session_forget_refuted(struct cover_session *session)
 
 void cover_session_release(struct cover_session *session)
 {
-    cover_session_forget(session);
+    selection_release(&session->selection);
+    nominees_release(&session->candidates);
+    losses_release(&session->losses);
+    free(session->times_ns);
     for (size_t i = 0; i < session->sizes.count; i++) {
         study_release(&session->tuned[i]);
         study_release(&session->rounds[i]);

@@ -41,14 +41,11 @@ struct cover_session {
     size_t refused_count;  /* of these, not for lack of time */
     struct error refusal;  /* the first reason */
     struct nominees nominees;
-    bool nominated;          /* there will be no further ones */
     struct nominees refuted; /* wrong, crashed or hung at some size of the range: never shipped */
     char **refutations;      /* of each: "wrong_result for n=1024: ...", the least n */
     /* of covers in the tuned INI, for other GPUs or of an earlier session: what a search tries first */
     struct nominees seeds;
-    double tuning_s, rounds_s; /* what a size took, on average */
-    unsigned round_count;      /* in which rounds_s were spent */
-    unsigned most_rounds;      /* at further sizes; 0: not known yet */
+    double rounds_s; /* what the rounds at a size took, on average */
 
     struct nominees candidates; /* the best of the nominees; what follows is about these */
     double *times_ns;           /* [candidate * sizes + size], from the rounds */
@@ -72,8 +69,6 @@ void cover_session_leave_out(struct cover_session *session, const int64_t *size)
  * size's rounds has another kernel's name.) */
 const struct study *cover_session_study(const struct cover_session *session);
 
-/* Discards the cover, and what it was computed from. */
-void cover_session_forget(struct cover_session *session);
 void cover_session_forget_refuted(struct cover_session *session);
 
 void cover_session_release(struct cover_session *session);

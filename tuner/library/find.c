@@ -345,13 +345,13 @@ static bool choose(const struct search *search, const struct cover *cover,
     const struct tuned_gpu *measured = cover->public.configurations->gpu;
     problem[cover->public.range_count] =
         value_integer(gpu->sm_count > 0 ? gpu->sm_count : measured->sm_count);
-    candidate->size = cover_choose(cover, problem, &candidate->size_distance);
-    if (candidate->size == NULL)
+    struct cover_choice choice;
+    if (!cover_choose(cover, problem, &choice))
         return false;
-    candidate->from = &cover->public.configurations[candidate->size->fastest];
+    candidate->from = &cover->public.configurations[choice.configuration];
+    candidate->size = choice.size;
     candidate->outside = !cover_has(cover, problem);
-    if (!candidate->outside)
-        candidate->size_distance = 0;
+    candidate->size_distance = candidate->outside ? choice.distance : 0;
     candidate->rule = rule_of_gpus(gpu, measured);
     if (candidate->rule == TUNED_NEAREST_SIZE)
         candidate->rule = candidate->outside ? TUNED_OUTSIDE_COVER : TUNED_COVER;

@@ -85,7 +85,7 @@ static void add_refused(struct text *text, const struct tuned_match *match)
 static void add_cover(struct text *text, const struct tuned_match *match)
 {
     const struct tuned_cover *cover = match->from->cover;
-    add(text, "%s, by its nearest measured size",
+    add(text, "%s, by the nearest measured sizes",
         match->outside && match->rule != TUNED_OUTSIDE_COVER ? ", outside the range of the cover"
                                                              : "");
     if (match->outside)

@@ -47,12 +47,11 @@ bool cover_entry_choose(const struct tuned_entry *entry, const struct bindings *
                         size_t *configuration)
 {
     struct value values[COVER_VALUES];
-    double distance;
-    const struct tuned_size *size =
-        see(entry, problem, values) ? cover_choose(entry->cover, values, &distance) : NULL;
-    if (size != NULL)
-        *configuration = size->fastest;
-    return size != NULL;
+    struct cover_choice choice;
+    bool chosen = see(entry, problem, values) && cover_choose(entry->cover, values, &choice);
+    if (chosen)
+        *configuration = choice.configuration;
+    return chosen;
 }
 
 bool cover_entry_allows(const struct tuned_entry *entry, size_t configuration,

@@ -34,8 +34,8 @@ static void write_options(FILE *stream, const struct cover_page *page)
 
 static void write_configurations(FILE *stream, const struct cover_page *page)
 {
-    fputs("<h2>Configurations</h2>\n<p>For a problem, the fastest at the nearest measured size is "
-          "chosen.</p>\n<ol>\n",
+    fputs("<h2>Configurations</h2>\n<p>For a problem, the one is chosen that is expected to be the "
+          "fastest, by its times at the nearest measured sizes.</p>\n<ol>\n",
           stream);
     for (size_t number = 1; number <= page->options[page->shipped].configurations; number++)
         for (size_t i = 0; i < page->candidate_count; i++)

@@ -195,6 +195,7 @@ void loader_read_figures(struct loader *loader)
             *ARRAY_APPEND(template->figures, template->figure_count) =
                 (struct template_figure){entry->key, expression};
     }
+    template->estimate = loader_expression_of(loader, "metrics", "estimate", &known);
     free(known.items);
     for (size_t i = 0; i < template->figure_count; i++) { /* for suggestions */
         names_add(&loader->base, template->figures[i].name);

@@ -63,7 +63,8 @@ void loader_check_name(struct loader *loader, const char *name, int line);
 /* Fills the lists of names, once parameters, problem values and members have theirs. */
 void loader_collect_names(struct loader *loader);
 
-/* The section [figures]; then the others' expressions may name them. */
+/* The section [figures]; then the others' expressions may name them. The estimate, which may name whatever
+ * they may. */
 void loader_read_figures(struct loader *loader);
 
 void loader_release(struct loader *loader);

@@ -355,6 +355,7 @@ void template_release(struct template *template)
         expression_free(template->precompiled[i].when);
     expression_free(template->bytes);
     expression_free(template->operations);
+    expression_free(template->estimate);
     for (size_t i = 0; i < template->definition_count; i++)
         free(template->definitions[i].macro);
     free(template->definitions);

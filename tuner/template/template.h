@@ -271,6 +271,8 @@ struct template
     struct expression **constraints;
     size_t constraint_count;
     struct expression *bytes, *operations; /* NULL if not stated */
+    struct expression
+        *estimate; /* about how long a variant takes, in any unit; NULL if not stated */
 
     const char **constraint_names; /* what a constraint may name; ended by NULL */
 };

@@ -37,7 +37,7 @@ static const struct section_kind {
     {"expect.",
      {"reference", "reference_type", "grid", "block", "shared_bytes", "arguments", "compare",
       "nan_equal"}},
-    {"metrics", {"bytes", "operations"}},
+    {"metrics", {"bytes", "operations", "estimate"}},
     {"precompiled_headers", {NULL}},
     {"verify.", {"entry", "grid", "block", "shared_bytes", "arguments"}},
     {"figures", {NULL}},
@@ -299,7 +299,8 @@ static void hash_entry(struct hash *hash, const struct ini_entry *entry)
     bool in_kernel = strcmp(entry->section, "kernel") == 0;
     bool verbatim = strstr(entry->value, "file(") != NULL || /* paths and options */
                     (in_kernel && strcmp(entry->key, "constraint") != 0);
-    if (in_kernel && strcmp(entry->key, "description") == 0)
+    if ((in_kernel && strcmp(entry->key, "description") == 0) ||
+        (strcmp(entry->section, "metrics") == 0 && strcmp(entry->key, "estimate") == 0))
         return;
     hash_add_text(hash, entry->section);
     hash_add_text(hash, entry->key);
@@ -324,7 +325,7 @@ static void hash_section(struct hash *hash, const struct ini_entry *heading,
 
 /*
  * Two templates with the same hash give the same measurements: comments, the layout, the order of
- * keys, [precompiled_headers] and the description do not count. What the fills stand for does.
+ * keys, [precompiled_headers], the description and the estimate do not count. What the fills stand for does.
  */
 static void hash_template(struct template *template)
 {

@@ -32,7 +32,7 @@ static inline void invented_init(struct invented *invented, invented_time *time,
         for (size_t i = 0; i < configurations; i++)
             invented->times_ns[i * sizes + size] = time(i, (double)n);
     }
-    losses_init(&invented->losses, invented->times_ns, configurations, sizes, NULL);
+    losses_init(&invented->losses, invented->times_ns, configurations, sizes);
 }
 
 /* Multiplies each time by 1 ± `share`, at random, and computes the losses anew. */
@@ -46,7 +46,14 @@ static inline void invented_disturb(struct invented *invented, double share, uin
             invented->times_ns[i] *= 1 + share * (2 * random - 1);
     }
     losses_release(&invented->losses);
-    losses_init(&invented->losses, invented->times_ns, configurations, sizes, NULL);
+    losses_init(&invented->losses, invented->times_ns, configurations, sizes);
+}
+
+static inline void invented_select(const struct invented *invented, struct selection *selection,
+                                   size_t limit)
+{
+    const struct selection_times times = {.times_ns = invented->times_ns};
+    selection_make(selection, &invented->losses, &times, &invented->sizes, limit);
 }
 
 static inline void invented_release(struct invented *invented)

@@ -171,14 +171,6 @@ double cover_runs_spent_s(const struct cover_session *session)
     return machine.spent_s;
 }
 
-void cover_runs_known_sizes(const struct cover_session *session, struct sizes *tuned,
-                            struct sizes *probed)
-{
-    (void)session;
-    (void)tuned;
-    (void)probed;
-}
-
 void cover_runs_find_seeds(struct cover_session *session, const char *path)
 {
     (void)session;
@@ -186,12 +178,11 @@ void cover_runs_find_seeds(struct cover_session *session, const char *path)
 }
 
 /* Tries all variants, or as many as there is time for; 5 ms each. */
-int cover_runs_tune(struct cover_session *session, const struct sizes *sizes,
-                    const struct sweep_limits *limits, struct study *studies, struct error *error)
+int cover_runs_tune(struct cover_session *session, const struct sizes *sizes, double budget_s,
+                    struct study *studies, struct error *error)
 {
     const double each_s = 0.005;
-    double most = limits->budget_s > 0 ? floor(limits->budget_s / each_s / (double)sizes->count)
-                                       : (double)machine.count;
+    double most = floor(budget_s / each_s / (double)sizes->count);
     (void)error;
     machine.tuned += sizes->count;
     for (size_t i = 0; i < sizes->count; i++) {
@@ -209,23 +200,22 @@ int cover_runs_tune(struct cover_session *session, const struct sizes *sizes,
 
 size_t cover_runs_most_nominees(const struct cover_session *session)
 {
-    return session->limits.budget_s > 0 ? (size_t)(session->limits.budget_s * 2) : NOMINEES_LIMIT;
+    return session->limits.budget_s > 0
+               ? (size_t)(0.45 * session->limits.budget_s / 0.015 / (double)session->most_sizes)
+               : NOMINEES_LIMIT;
 }
 
-/* Twelve rounds are less noisy; 15 ms each, unless there are to be fewer. */
+/* Twelve rounds are less noisy; 15 ms each. */
 int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
                       struct study *studies, struct error *error)
 {
-    const unsigned rounds = session->most_rounds > 0 ? session->most_rounds : 12;
     (void)error;
-    session->round_count = rounds;
     machine.wrong = true;
     for (size_t i = 0; i < sizes->count; i++) {
         begin_study(session, sizes_at(sizes, i), &studies[i]);
         for (size_t j = 0; j < session->nominees.count; j++) {
-            put_result(session, &studies[i], &session->nominees.items[j],
-                       machine.noise / sqrt(rounds));
-            machine.spent_s += 0.015 * rounds / 12;
+            put_result(session, &studies[i], &session->nominees.items[j], machine.noise / sqrt(12));
+            machine.spent_s += 0.015;
         }
     }
     return 0;
@@ -264,19 +254,30 @@ static void put_product(void)
                           "tile = 32, 64, 96, 128\n");
 }
 
-static void put_sum(void)
+/* Times jump between whole numbers of waves, which only an estimate knows. */
+#define WAVES_ESTIMATE                                                                             \
+    "[metrics]\nestimate = 22 + max(ceil_div(enough * block_size, 2048 * sm_count) * (6 + "        \
+    "num_load), n / 112500)\n"
+
+static void put_sum(const char *metrics)
 {
+    char *template;
     put_file("sum.cu", "__global__ void sum(const float *in, float *out, unsigned n)\n"
                        "{\n    float loads[NUM_LOAD * BLOCK_SIZE];\n}\n");
-    put_file("sum.ini", "[kernel]\nsource = sum.cu\n"
-                        "[parameters]\nblock_size = 256\nnum_load = 1\n"
-                        "[problem]\nn = 1024\n"
-                        "[figures]\nenough = ceil_div(n, block_size * num_load)\n"
-                        "[buffer.in]\ntype = float\nlength = n\naccess = read\nfill = constant(1)\n"
-                        "[launch.sum]\nentry = sum\ngrid = enough\n"
-                        "block = block_size\narguments = in, out, uint32 n\n"
-                        "[buffer.out]\ntype = float\nlength = 1\naccess = write\n"
-                        "[expect.out]\nreference = constant(0)\ncompare = exact\n");
+    template =
+        alloc_format("%s%s",
+                     "[kernel]\nsource = sum.cu\n"
+                     "[parameters]\nblock_size = 256\nnum_load = 1\n"
+                     "[problem]\nn = 1024\n"
+                     "[figures]\nenough = ceil_div(n, block_size * num_load)\n"
+                     "[buffer.in]\ntype = float\nlength = n\naccess = read\nfill = constant(1)\n"
+                     "[launch.sum]\nentry = sum\ngrid = enough\n"
+                     "block = block_size\narguments = in, out, uint32 n\n"
+                     "[buffer.out]\ntype = float\nlength = 1\naccess = write\n"
+                     "[expect.out]\nreference = constant(0)\ncompare = exact\n",
+                     metrics);
+    put_file("sum.ini", template);
+    free(template);
     put_file("sweep.ini", "[sweep]\ntemplates = .\n[sum]\ncover = n = 2^16 .. 2^24\n"
                           "cover_configurations = 4\nblock_size = 128, 256, 512\n"
                           "num_load = 1, 2, 4, 8\n");
@@ -409,7 +410,10 @@ static void sizes_that_nobody_measured_lose_little(void **state)
     (void)state;
     size_t count;
     struct quality quality = make_cover(in_waves, 0.01, 1, 0, &count);
-    assert_true(count <= 4 && quality.mean > 0.993 && quality.worst > 0.93);
+    assert_true(count <= 4 && quality.mean > 0.995 && quality.worst > 0.84);
+    put_sum(WAVES_ESTIMATE);
+    quality = make_cover(in_waves, 0.01, 1, 0, &count);
+    assert_true(count <= 4 && quality.mean > 0.995 && quality.worst > 0.95);
 }
 
 static void two_values_with_jumps_lose_little(void **state)
@@ -445,7 +449,7 @@ static void what_fails_at_some_sizes_is_not_chosen_there(void **state)
     size_t count;
     struct quality quality = make_cover(some_fail, 0.01, 1, 0, &count);
     assert_int_equal(quality.failures, 0);
-    assert_true(quality.mean > 0.993 && quality.worst > 0.93);
+    assert_true(quality.mean > 0.995 && quality.worst > 0.84);
 }
 
 static void what_is_wrong_at_some_sizes_is_replaced(void **state)
@@ -488,22 +492,11 @@ static void a_budget_is_kept(void **state)
     assert_true(quality.mean > 0.98);
 }
 
-static void if_time_is_short_all_sizes_are_measured_in_fewer_rounds(void **state)
-{
-    (void)state;
-    const double budget_s = 3;
-    size_t count;
-    struct quality quality = make_cover(in_waves, 0.01, 1, budget_s, &count);
-    assert_int_equal(machine.measured, 40);
-    assert_true(machine.spent_s <= budget_s);
-    assert_true(quality.mean > 0.99);
-}
-
 /* A folder with the sums; a test of other kernels overwrites the sweep. */
 static int enter_with_sum(void **state)
 {
     int status = scratch_enter(state);
-    put_sum();
+    put_sum("");
     return status;
 }
 
@@ -522,7 +515,6 @@ int main(void)
         COVER_TEST(where_everything_fails_it_is_not_tried_for_ever),
         COVER_TEST(where_there_was_no_time_to_tune_the_cover_is_measured),
         COVER_TEST(a_budget_is_kept),
-        COVER_TEST(if_time_is_short_all_sizes_are_measured_in_fewer_rounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

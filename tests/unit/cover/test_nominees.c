@@ -13,7 +13,6 @@
 enum { SIZES = 3 };
 
 static const int64_t values[SIZES] = {1024, 4096, 16384};
-static const double weights[SIZES] = {1, 1, 1};
 
 /* Studies of a parameter `block` at these sizes, of a space of `points` variants. */
 struct scene {
@@ -59,7 +58,7 @@ static int64_t block_of(const struct scene *scene, size_t nominee)
 static bool nominate(struct scene *scene, size_t limit)
 {
     return nominees_nominate(&scene->nominees, &scene->refuted, scene->studies, &scene->sizes,
-                             weights, limit, limit);
+                             limit, limit);
 }
 
 static void test_what_is_refuted_is_not_nominated(void **state)
@@ -122,7 +121,7 @@ static void test_the_best_nominees_are_selected(void **state)
     struct losses losses;
     size_t selected[4];
     (void)state;
-    losses_init(&losses, times, 4, SIZES, weights);
+    losses_init(&losses, times, 4, SIZES);
     assert_int_equal(nominees_select(&losses, 2, selected), 2);
     assert_int_equal(selected[0] + selected[1], 0 + 2);
     assert_int_equal(nominees_select(&losses, 4, selected), 4);

@@ -65,7 +65,7 @@ static void test_the_first_sizes_have_both_ends_and_spread_evenly(void **state)
     struct scene scene;
     (void)state;
     scene_init(&scene, 1, 10, 26, NULL);
-    assert_int_equal(size_plan_first(&scene.range, 9, &scene.sizes, NULL), 0);
+    assert_int_equal(size_plan(&scene.range, 9, &scene.sizes, NULL), 0);
     assert_int_equal(scene.sizes.count, 9);
     assert_true(has(&scene.sizes, 1 << 10));
     assert_true(has(&scene.sizes, 1 << 26));
@@ -81,7 +81,7 @@ static void test_constraints_on_the_problem_limit_the_range(void **state)
     struct scene scene;
     (void)state;
     scene_init(&scene, 3, 4, 13, "m * n * k <= 2^30 and m % 16 == 0");
-    assert_int_equal(size_plan_first(&scene.range, 40, &scene.sizes, NULL), 0);
+    assert_int_equal(size_plan(&scene.range, 40, &scene.sizes, NULL), 0);
     assert_int_equal(scene.sizes.count, 40);
     for (size_t i = 0; i < scene.sizes.count; i++) {
         const int64_t *size = sizes_at(&scene.sizes, i);
@@ -97,7 +97,7 @@ static void test_a_range_that_constraints_leave_empty_is_an_error(void **state)
     struct error error;
     (void)state;
     scene_init(&scene, 1, 4, 8, "m > 2^20");
-    assert_int_equal(size_plan_first(&scene.range, 5, &scene.sizes, &error), ERROR_CONFIG);
+    assert_int_equal(size_plan(&scene.range, 5, &scene.sizes, &error), ERROR_CONFIG);
     assert_non_null(strstr(error.message, "no size in the range"));
     scene_release(&scene);
 }
@@ -107,61 +107,9 @@ static void test_a_range_of_one_size_has_one(void **state)
     struct scene scene;
     (void)state;
     scene_init(&scene, 2, 8, 8, NULL);
-    assert_int_equal(size_plan_first(&scene.range, 10, &scene.sizes, NULL), 0);
+    assert_int_equal(size_plan(&scene.range, 10, &scene.sizes, NULL), 0);
     assert_int_equal(scene.sizes.count, 1);
     scene_release(&scene);
-}
-
-static void test_weights_are_shares_of_the_range(void **state)
-{
-    /* dense at the low end */
-    static const int64_t values[] = {1 << 10, 1 << 11, 1 << 12, 1 << 20, 1 << 26};
-    double weights[5];
-    struct scene scene;
-    (void)state;
-    scene_init(&scene, 1, 10, 26, NULL);
-    for (size_t i = 0; i < 5; i++)
-        assert_true(sizes_add(&scene.sizes, &values[i]));
-    assert_false(sizes_add(&scene.sizes, &values[2]));
-    assert_int_equal(size_plan_weights(&scene.range, &scene.sizes, weights, NULL), 0);
-    for (size_t i = 0; i < 5; i++)
-        assert_true(weights[i] > 0);
-    assert_true(weights[3] > 3 * weights[1]);
-    scene_release(&scene);
-}
-
-/* Ends of 2^10 … 2^26, and 2^18; what each one's choice loses at the others. */
-static int64_t next_of(double low_to_middle, double middle_to_high)
-{
-    static const int64_t values[] = {1 << 10, 1 << 26, 1 << 18};
-    const double expected[3] = {0};
-    const double a = low_to_middle;
-    const double b = middle_to_high;
-    const double crossed[] = {0, fmax(a, b), a, fmax(a, b), 0, b, a, b, 0};
-    struct scene scene;
-    struct sizes next = {.axes = 1};
-    scene_init(&scene, 1, 10, 26, NULL);
-    for (size_t i = 0; i < 3; i++)
-        (void)sizes_add(&scene.sizes, &values[i]);
-    const struct size_doubts doubts = {.sizes = &scene.sizes,
-                                       .left_out = &(struct sizes){.axes = 1},
-                                       .expected = expected,
-                                       .crossed = crossed};
-    assert_int_equal(size_plan_next(&scene.range, &doubts, 1, &next, NULL), 0);
-    assert_int_equal(next.count, 1);
-    int64_t size = next.values[0];
-    sizes_release(&next);
-    scene_release(&scene);
-    return size;
-}
-
-static void test_the_next_size_is_where_the_answer_changes(void **state)
-{
-    (void)state;
-    int64_t low = next_of(0.1, 0);
-    int64_t high = next_of(0, 0.1);
-    assert_true(low > 1 << 12 && low < 1 << 16);
-    assert_true(high > 1 << 20 && high < 1 << 24);
 }
 
 static void test_problems_become_sizes_only_within_the_range(void **state)
@@ -193,8 +141,6 @@ int main(void)
         cmocka_unit_test(test_constraints_on_the_problem_limit_the_range),
         cmocka_unit_test(test_a_range_that_constraints_leave_empty_is_an_error),
         cmocka_unit_test(test_a_range_of_one_size_has_one),
-        cmocka_unit_test(test_weights_are_shares_of_the_range),
-        cmocka_unit_test(test_the_next_size_is_where_the_answer_changes),
         cmocka_unit_test(test_problems_become_sizes_only_within_the_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -369,13 +369,13 @@ static void append_cover(void)
             "[scale 0000c0e4]\nkernel = scale\ntemplate = scale\ntemplate_hash = %s\n"
             "gpu = Stand-in H200\narch = sm_90\ncompute_capability = 90\nsm_count = 132\n"
             "l2_bytes = 62914560\nmemory_bytes = 1000\ndriver = 13.0\nnvrtc = 13.0\n"
-            "autotune = 0.1.0\ndate = 2026-11-21T07:00:00Z\ncache = cold\ncover = 2\n"
+            "autotune = 0.1.0\ndate = 2026-11-21T07:00:00Z\ncache = cold\ncover = 3\n"
             "problem.factor = 1.5\nrange.n = 1 .. 100000\n"
             "configuration.1.block_size = 64\nconfiguration.1.num_load = 2\n"
             "configuration.1.mode = good\nconfiguration.2.block_size = 128\n"
             "configuration.2.num_load = 4\nconfiguration.2.mode = good\n"
-            "rule = nearest\nmeasured.1 = n=4900: 1, 1000.0 ns, 0.0 %%\n"
-            "measured.2 = n=5100: 2, 1000.0 ns, 0.0 %%\n",
+            "measured.1 = n=4900: 1 2 us\n"
+            "measured.2 = n=5100: 2 1 us\n",
             world.hash);
     assert_int_equal(fclose(file), 0);
 }

@@ -79,7 +79,7 @@ static void test_a_cover_is_kept_until_a_cover_replaces_it(void **state)
     write_entry("tuned.ini", &size);
     struct tuned_entry newer = fixture_entry();
     struct ini_reader ini;
-    assert_int_equal(cover_add(newer.cover, &ini, "measured.4", "n=2000: 1, 3.0 ns"), 0);
+    assert_int_equal(cover_add(newer.cover, &ini, "measured.4", "n=2000: 3 4 us"), 0);
     write_entry("tuned.ini", &newer);
     assert_int_equal(tuned_file_read("tuned.ini", &tuned, &error), 0);
     assert_int_equal(tuned.count, 2);
@@ -96,7 +96,7 @@ static void test_a_cover_of_another_version_stays_in_the_file(void **state)
     struct tuned_file tuned;
     struct tuned_entry size = fixture_entry();
     static const char newer[] = "[sum 0000c0e5]\nkernel = sum\ntemplate = sum\n" COVER_GPU
-                                "cover = 3\nrange.n = 1 to 5\nbest = unknown\n";
+                                "cover = 4\nrange.n = 1 to 5\nbest = unknown\n";
     (void)scratch_write("tuned.ini", COVER "\n");
     char *before = scratch_read("tuned.ini");
     char *text = alloc_format("%s%s", before, newer);
@@ -105,7 +105,7 @@ static void test_a_cover_of_another_version_stays_in_the_file(void **state)
     assert_int_equal(tuned.count, 1);
     assert_int_equal(tuned.skipped_count, 1);
     assert_non_null(strstr(tuned.skipped[0].reason.message,
-                           "the cover is of version 3, which a newer autotune reads"));
+                           "the cover is of version 4, which a newer autotune reads"));
     tuned_file_release(&tuned);
     write_entry("tuned.ini", &size);
     char *after = scratch_read("tuned.ini");

@@ -122,11 +122,12 @@ int tuned_gpu_current(struct tuned_gpu *gpu, int *device, struct tuned_error *er
  * the problem's numbers of |s(x) - s(y)|, with s(x) = sign(x) log2(1 + |x|), so a factor of two in
  * one number is a distance of about 1. An infinite number is as far as 2^1024; nothing is near NaN.
  *
- * A cover is a few configurations for a range of problems. It chooses the one that was the fastest at the
- * nearest measured size; if the template's constraints do not allow it for the problem, the next nearest
- * size decides. A cover's distance from every problem in its range is 0, and from a problem outside the
- * range that of the size that decides. A cover whose own constraint excludes the problem is not considered.
- * Constraints are not checked for configurations of single problems.
+ * A cover is a few configurations for a range of problems. Of those that the template's constraints allow
+ * for the problem, it chooses the one that is expected to be the fastest, because it was at the nearest
+ * measured sizes. A cover's distance from every problem in its range is 0, and from a problem outside the
+ * range that of the nearest size at which the chosen configuration was measured. A cover whose own
+ * constraint excludes the problem is not considered. Constraints are not checked for configurations of
+ * single problems.
  *
  * The nearest GPU is chosen first, then the nearest size among its configurations, then the cache
  * state that the query prefers, then a cover, the one with the fewest ranges, then the first in the
@@ -137,7 +138,7 @@ enum tuned_rule {
     TUNED_NOTHING = 0,   /* no answer */
     TUNED_EXACT,         /* the same GPU, the same problem */
     TUNED_COVER,         /* the same GPU, in the range of a cover */
-    TUNED_OUTSIDE_COVER, /* the same GPU, outside the range, by a cover's nearest measured size */
+    TUNED_OUTSIDE_COVER, /* the same GPU, outside the range, by a cover's measured sizes */
     TUNED_NEAREST_SIZE,  /* the same GPU, the nearest size */
     TUNED_NEAREST_GPU,   /* the same compute capability, the nearest GPU, the nearest size there */
     TUNED_SAME_FAMILY,   /* the same major compute capability, likewise */
@@ -175,16 +176,12 @@ struct tuned_range {
 
 /* A size that was measured for a cover. */
 struct tuned_size {
-    const double *numbers; /* one for each range, in order */
-    size_t fastest;        /* index of the fastest configuration there */
-    double median_ns;      /* of that configuration */
-    double
-        loss_percent; /* of that configuration: 100 * (1 - best time / its time); -1: not known */
+    const double *numbers;  /* one for each range, in order */
+    const double *times_ns; /* median of each configuration; 0: not measured, infinite: failed */
+    size_t fastest;         /* index of the fastest configuration there */
 };
 
-/* A cover: for a problem, the fastest configuration of the nearest size that was measured, of those whose
- * configurations the constraints allow for the problem. A loss is the share of the best variant's speed
- * that is missing, in percent. */
+/* A cover. A loss is the share of the best variant's speed that is missing, in percent. */
 struct tuned_cover {
     const struct tuned_configuration *configurations;
     size_t count;
@@ -255,8 +252,8 @@ struct tuned_match {
     const struct tuned_configuration *from; /* NULL for TUNED_DEFAULTS and TUNED_NOTHING */
     double gpu_distance;                    /* see enum tuned_rule */
     double size_distance;
-    /* if the answer is from a cover, from->cover: the measured size that decided, and whether the problem
-     * is outside the cover's range */
+    /* if the answer is from a cover, from->cover: the nearest size at which the configuration was measured,
+     * and whether the problem is outside the cover's range */
     const struct tuned_size *size;
     int outside;
     int incomplete;    /* from->incomplete: tune again when you can */
