@@ -131,8 +131,9 @@ static int load_support(struct bench *bench, struct error *error)
     struct options options = {0};
     struct compilation compilation = {0};
     bool compiled;
-    int status = application_compile_source(&bench->compiler, device_kernels(), &options,
-                                            bench->device.gpu.arch, &compilation, &compiled, error);
+    int status =
+        application_compile_source(&bench->compiler, device_kernels(), &options,
+                                   bench->device.gpu.arch, "", &compilation, &compiled, error);
     if (status == 0)
         status = device_load_support(&bench->device, compilation.cubin, error);
     compilation_release(&compilation);
@@ -195,9 +196,9 @@ static int open_problem(struct bench *bench, const char *path, const struct temp
     const struct build tuned = {template, &parameters, &problem, arch, false};
     const struct build plain = {template, &defaults, &problem, arch, true};
     if (status == 0)
-        status = application_compile(&bench->compiler, &tuned, &variant, &compiled, error);
+        status = application_compile(&bench->compiler, &tuned, "", &variant, &compiled, error);
     if (status == 0)
-        status = application_compile(&bench->compiler, &plain, &reference, &compiled, error);
+        status = application_compile(&bench->compiler, &plain, "", &reference, &compiled, error);
     struct template own = {0};
     if (status == 0)
         status = template_load(&own, path, error);

@@ -45,7 +45,7 @@
     X(memory_bytes, "memory_bytes", INT64, IGNORED, REQUIRED)                                      \
     X(memory_gb_per_s, "memory_gb_per_s", REAL, OPTIONAL, OPTIONAL)                                \
     X(driver, "driver", TEXT, IGNORED, REQUIRED)                                                   \
-    X(nvrtc, "nvrtc", TEXT, IGNORED, REQUIRED)                                                     \
+    X(nvrtc, "nvrtc", TEXT, OPTIONAL, REQUIRED)                                                    \
     X(autotune, "autotune", TEXT, IGNORED, REQUIRED)                                               \
     X(date, "date", DATE, OPTIONAL, REQUIRED)                                                      \
     X(command, "command", TEXT, IGNORED, OPTIONAL)                                                 \

@@ -48,14 +48,16 @@ static bool read_cached(const char *path, struct compilation *compilation)
 
 int application_compile_source(struct application_compiler *compiler, const struct source *source,
                                const struct options *options, const char *arch,
-                               struct compilation *compilation, bool *compiled, struct error *error)
+                               const char *tuned_with, struct compilation *compilation,
+                               bool *compiled, struct error *error)
 {
     *compilation = (struct compilation){0};
     *compiled = false;
-    /* the latter as the tuner compiles; the former needs no NVRTC */
-    char *any = cache_path(compiler, source, options, arch, "any");
-    char *own = NULL;
-    bool cached = read_cached(any, compilation);
+    char *build = alloc_format("any for %s", tuned_with);
+    char *tuned = cache_path(compiler, source, options, arch, tuned_with);
+    char *any = cache_path(compiler, source, options, arch, build);
+    char *own = NULL; /* of this NVRTC, which the first two do not need */
+    bool cached = read_cached(tuned, compilation) || read_cached(any, compilation);
     int status = 0;
     if (!cached && compiler->nvrtc == NULL)
         status = nvrtc_open(&compiler->nvrtc, compiler->cache, error);
@@ -67,27 +69,31 @@ int application_compile_source(struct application_compiler *compiler, const stru
         status =
             nvrtc_compile(compiler->nvrtc, source->path, source->text, arch,
                           (const char *const *)options->items, options->count, compilation, error);
+    if (status == 0 && *compiled) /* from the headers as they are now */
+        status = source_check(source, error);
     if (status == 0 && compilation->cubin == NULL)
         status = build_refused(source, compilation, error);
-    /* not if a header has changed since the source was loaded: the entry's key has the older one */
-    if (status == 0 && !cached && source_check(source, NULL) == 0) {
+    if (status == 0 && !cached) {
         (void)cubin_cache_write(any, compilation, NULL);
         (void)cubin_cache_write(own, compilation, NULL);
     }
+    free(build);
+    free(tuned);
     free(any);
     free(own);
     return status;
 }
 
 int application_compile(struct application_compiler *compiler, const struct build *build,
-                        struct compilation *compilation, bool *compiled, struct error *error)
+                        const char *tuned_with, struct compilation *compilation, bool *compiled,
+                        struct error *error)
 {
     struct options options;
     *compilation = (struct compilation){0};
     int status = build_options(build, &options, error);
     if (status == 0)
         status = application_compile_source(compiler, &build->template->source, &options,
-                                            build->arch, compilation, compiled, error);
+                                            build->arch, tuned_with, compilation, compiled, error);
     options_release(&options);
     return build_explain(status, build, compilation, error);
 }

@@ -23,17 +23,21 @@ struct application_compiler {
 };
 
 /*
- * Takes the cubin from the cache, whichever version of NVRTC compiled it, or runs NVRTC. Returns 0 with a
- * cubin in `compilation`, ERROR_CONFIG with the compiler's first error if the source does not compile, or
- * ERROR_DEVICE if there is no NVRTC. Failing to write the cache is not an error. Release `compilation` in any
+ * Takes the cubin from the cache or runs NVRTC. `tuned_with` is the nvrtc_build() of the tuning, "" if it is not
+ * known: its cubin comes first, then the one that an application has compiled before for this tuning, with
+ * whichever NVRTC there was. So a new toolkit makes no application compile, and a new tuning does not get an
+ * older one's code. Returns 0 with a cubin in `compilation`, ERROR_CONFIG if the source does not compile, with
+ * the compiler's first error, or if it has changed since it was read, or ERROR_DEVICE if there is no NVRTC.
+ * Failing to write the cache is not an error. Release `compilation` in any
  * case.
  */
 int application_compile_source(struct application_compiler *compiler, const struct source *source,
                                const struct options *options, const char *arch,
-                               struct compilation *compilation, bool *compiled,
-                               struct error *error);
+                               const char *tuned_with, struct compilation *compilation,
+                               bool *compiled, struct error *error);
 int application_compile(struct application_compiler *compiler, const struct build *build,
-                        struct compilation *compilation, bool *compiled, struct error *error);
+                        const char *tuned_with, struct compilation *compilation, bool *compiled,
+                        struct error *error);
 void application_compiler_release(struct application_compiler *compiler);
 
 /* Reads the source and its headers, which are looked up in its own folder and in `templates`.

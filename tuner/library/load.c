@@ -50,6 +50,8 @@ static int take_item(struct tuned_reader *reader, const struct tuned_item *item)
         return take_text(reader, item->text, &configuration->template_name);
     case TUNED_KEY_template_hash:
         return take_text(reader, item->text, &configuration->template_hash);
+    case TUNED_KEY_nvrtc:
+        return take_text(reader, item->text, &configuration->nvrtc);
     case TUNED_KEY_cache:
         return take_text(reader, item->text, &configuration->cache);
     case TUNED_KEY_incomplete:

@@ -586,6 +586,8 @@ int source_load_files(struct source *source, const struct source_files *files, s
         status = find_units(&loading, files->paths + 1, files->path_count - 1, error);
     if (status == 0)
         status = find_depends(&loading, files, error);
+    for (size_t i = 0; i < files->depend_count; i++)
+        *ARRAY_APPEND(source->depends, source->depend_count) = alloc_string(files->depends[i]);
     if (status == 0)
         status = load_all(&loading, files->depend_count > 0, error);
     if (status == 0)
@@ -598,16 +600,26 @@ int source_load_files(struct source *source, const struct source_files *files, s
 
 int source_check(const struct source *source, struct error *error)
 {
-    int status = 0;
-    for (size_t i = 0; i < source->file_count && status == 0; i++) {
-        const struct source_file *file = &source->files[i];
-        char *text = NULL;
-        status = read_file(file->path, &text, NULL, error);
-        if (status == 0 && strcmp(text, file->text) != 0)
-            status = error_set(error, ERROR_CONFIG, "'%s' has changed since it was read; run again",
-                               file->path);
-        free(text);
-    }
+    const char **paths = NULL;
+    size_t count = 0;
+    *ARRAY_APPEND(paths, count) = source->path;
+    for (size_t i = 0; i < source->unit_count; i++)
+        *ARRAY_APPEND(paths, count) = source->units[i].path;
+    struct source now;
+    const struct source_files files = {.paths = paths,
+                                       .path_count = count,
+                                       .folders = (const char *const *)source->include_folders + 1,
+                                       .folder_count = source->include_count - 1,
+                                       .depends = (const char *const *)source->depends,
+                                       .depend_count = source->depend_count};
+    int status = source_load_files(&now, &files, error);
+    if (status == 0 && strcmp(now.text_hash, source->text_hash) != 0)
+        status = error_set(error, ERROR_CONFIG,
+                           "'%s' or a header that it includes has changed since it was read; read "
+                           "it again, as by starting again",
+                           source->path);
+    source_release(&now);
+    free(paths);
     return status;
 }
 
@@ -628,6 +640,7 @@ void source_release(struct source *source)
     }
     free(source->ways);
     text_split_release(source->include_folders, source->include_count);
+    text_split_release(source->depends, source->depend_count);
     text_split_release(source->headers, source->header_count);
     text_split_release(source->toolkit_headers, source->toolkit_count);
     text_split_release(source->directive_names, source->directive_name_count);

@@ -51,6 +51,8 @@ struct source {
     size_t unit_count;
     char **include_folders; /* absolute: the source's own folder, then the caller's */
     size_t include_count;
+    char **depends; /* struct source_files has these */
+    size_t depend_count;
     char **headers; /* absolute: the other units, the included files found in those folders, and
                      * files they include; then files that only the toolkit's headers may include */
     size_t header_count;
@@ -96,8 +98,8 @@ int source_load_files(struct source *source, const struct source_files *files, s
 /* Whether the name is in a directive of the source or its headers. */
 bool source_has_directive_name(const struct source *source, const char *name);
 
-/* Whether the files are still as they were when they were read, for a compiler that reads them again: 0, or
- * ERROR_CONFIG naming one that has changed. */
+/* For a compiler that reads the files again: 0 if that finds the same files with the same bytes, otherwise
+ * ERROR_CONFIG. */
 int source_check(const struct source *source, struct error *error);
 
 void source_release(struct source *source);

@@ -757,6 +757,68 @@ static void test_bad_files_are_errors(void **state)
     tuned_kernels_close(kernels);
 }
 
+/* The kernel of a bundle whose tuned INI says that it was tuned with that NVRTC; false if it has to be compiled and
+ * there is no compiler. */
+static bool get_tuned_with(const char *nvrtc, enum tuned_origin *origin)
+{
+    char *command = alloc_format("sed -i 's/^nvrtc = .*/nvrtc = %s/' b/tuned.ini", nvrtc);
+    assert_int_equal(system(command), 0);
+    free(command);
+    struct tuned_kernels *kernels = open_bundle();
+    struct tuned_kernel *kernel = get(kernels, 1000);
+    bool found = kernel != NULL;
+    if (found)
+        *origin = kernel->origin;
+    tuned_kernel_free(kernel);
+    tuned_kernels_close(kernels);
+    return found;
+}
+
+static void test_a_cached_binary_is_of_the_same_tuning(void **state)
+{
+    (void)state;
+    enum tuned_origin origin;
+    struct nvrtc *nvrtc;
+    assert_int_equal(nvrtc_open(&nvrtc, NULL, NULL), 0);
+    char *here = alloc_string(nvrtc_build(nvrtc));
+    nvrtc_close(nvrtc);
+    assert_true(get_tuned_with("12.0", &origin));
+    assert_int_equal(origin, TUNED_FROM_COMPILER);
+    assert_int_equal(setenv("AUTOTUNE_NVRTC", "/nowhere/libnvrtc.so", 1), 0);
+    assert_true(get_tuned_with("12.0", &origin)); /* whichever NVRTC compiled it */
+    assert_int_equal(origin, TUNED_FROM_CACHE);
+    assert_true(get_tuned_with(here, &origin)); /* the very binary that is tuned with this NVRTC */
+    assert_int_equal(origin, TUNED_FROM_CACHE);
+    assert_false(get_tuned_with("99.0", &origin)); /* a later tuning */
+    assert_int_equal(unsetenv("AUTOTUNE_NVRTC"), 0);
+    free(here);
+}
+
+static void test_a_header_that_has_changed_is_not_mixed_with_an_older_source(void **state)
+{
+    (void)state;
+    assert_int_equal(system("echo '#include \"new.h\"' >>b/templates/scale.cu && "
+                            "echo '// first' >b/templates/new.h"),
+                     0);
+    struct template template;
+    assert_int_equal(template_load(&template, "b/templates/scale.ini", NULL), 0);
+    write_tuned(template.hash);
+    template_release(&template);
+    struct tuned_kernels *kernels = open_bundle();
+    struct tuned_kernel *kernel = get(kernels, 1000);
+    assert_non_null(kernel);
+    tuned_kernel_free(kernel);
+    assert_int_equal(system("rm -r cache && echo '// second' >b/templates/new.h"), 0);
+    assert_null(get(kernels, 1000));
+    assert_int_not_equal(system("find cache/cubin -type f 2>/dev/null | grep -q ."), 0);
+    tuned_kernels_close(kernels);
+    kernels = open_bundle(); /* reads it again */
+    kernel = get(kernels, 1000);
+    assert_non_null(kernel);
+    tuned_kernel_free(kernel);
+    tuned_kernels_close(kernels);
+}
+
 static void test_a_source_of_the_application(void **state)
 {
     (void)state;
@@ -909,6 +971,8 @@ int main(int argc, char **argv)
         WORLD_TEST(test_refuses_other_versions),
         WORLD_TEST(test_arguments_are_the_kernels),
         WORLD_TEST(test_bad_files_are_errors),
+        WORLD_TEST(test_a_cached_binary_is_of_the_same_tuning),
+        WORLD_TEST(test_a_header_that_has_changed_is_not_mixed_with_an_older_source),
         WORLD_TEST(test_a_source_of_the_application),
         WORLD_TEST(test_a_source_needs_no_compiler_where_the_bundle_has_it),
         WORLD_TEST(test_threads_ask_at_once),

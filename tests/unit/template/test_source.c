@@ -195,6 +195,10 @@ static void what_a_toolkit_header_can_find_counts(void **state)
     expect_header(&source, 0, "b/cuda/std/tuple");
     memcpy(first, source.hash, HASH_BYTES);
     assert_int_equal(source_check(&source, &error), 0);
+    assert_int_equal(system("mkdir -p a/cuda/std && touch a/cuda/std/tuple"), 0); /* comes first */
+    assert_int_equal(source_check(&source, &error), ERROR_CONFIG);
+    assert_int_equal(system("rm -r a/cuda"), 0);
+    assert_int_equal(source_check(&source, &error), 0);
     scratch_write("b/cuda/std/tuple", "#error another one\n");
     assert_int_equal(source_check(&source, &error), ERROR_CONFIG);
     source_release(&source);

@@ -166,6 +166,7 @@ struct tuned_configuration {
     double median_ns;                /* as measured on that GPU; 0: not known */
     const char *cache;               /* L2 before each sample, "cold" or "warm"; NULL: not known */
     int incomplete;                  /* tuning ended early: the best so far, not the winner */
+    const char *nvrtc; /* that compiled it, and a stamp of its headers; NULL: not known */
 };
 
 /* The range of one problem value in which a cover is valid, both ends included. */

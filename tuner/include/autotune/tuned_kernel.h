@@ -25,6 +25,11 @@
  *   and needs addresses that are multiples of 16. A caller that runs `launches` itself must encode
  *   them with cuTensorMapEncodeTiled(). Kernels with textures or arrays of pointers are refused:
  *   load your source with tuned_module_get(), and create the textures or arrays yourself.
+ * - What was compiled is kept in the cache, and used as long as the configuration is of the same tuning: another
+ *   NVRTC or other CUDA headers make nothing compile again, and a binary that was compiled here may be of others
+ *   than the tuning's. The binary that was tuned is used if the cache has it.
+ * - A template is read once, and NVRTC reads its headers when it compiles: if a file has changed meanwhile, that
+ *   is TUNED_COMPILER, until the kernels are opened again.
  * - A template is code: open only bundles that you trust as you trust a library. A bundle that is
  *   merely damaged is refused, and a damaged binary in it is compiled again.
  * - Unlike libtuned, this library ends the process when host memory runs out.

@@ -93,7 +93,8 @@ static int load_built(struct loaded_kernel *kernel, const struct bindings *probl
                                 kernels->device.gpu.arch, false};
     bool compiled;
     int status =
-        application_compile(&kernels->compiler, &build, &kernel->compilation, &compiled, error);
+        application_compile(&kernels->compiler, &build, kernels_tuned_with(&kernel->public.match),
+                            &kernel->compilation, &compiled, error);
     if (status != 0)
         *code = TUNED_COMPILER;
     if (status == 0)

@@ -182,6 +182,11 @@ int kernels_find(struct tuned_kernels *kernels, struct tuned_query *query,
                                       "the query has an unknown limit or a bad value");
 }
 
+const char *kernels_tuned_with(const struct tuned_match *match)
+{
+    return match->from != NULL && match->from->nvrtc != NULL ? match->from->nvrtc : "";
+}
+
 /* --- the application's own source --- */
 
 /* What one tuned_module_get() needs. */
@@ -249,9 +254,9 @@ static int load_built_module(const struct request *request, struct CUmod_st **mo
     bool compiled = false;
     application_source_options(&request->source, request->definitions.items,
                                request->definitions.count, &options);
-    int status =
-        application_compile_source(&kernels->compiler, &request->source, &options,
-                                   kernels->device.gpu.arch, &compilation, &compiled, error);
+    int status = application_compile_source(
+        &kernels->compiler, &request->source, &options, kernels->device.gpu.arch,
+        kernels_tuned_with(&request->match), &compilation, &compiled, error);
     if (status != 0)
         *code = TUNED_COMPILER;
     if (status == 0)

@@ -43,6 +43,9 @@ bool kernels_load_bundled(struct tuned_kernels *kernels, const char *path,
 /* Puts the reason why a compilation was necessary before the message of its failure. */
 void kernels_explain_compiling(const struct error *reason, struct error *error);
 
+/* Which NVRTC the configuration was tuned with, for compile/application.h; "" if that is not known. */
+const char *kernels_tuned_with(const struct tuned_match *match);
+
 /* The query, with the context's GPU if it has none. */
 struct tuned_query kernels_query(const struct tuned_kernels *kernels,
                                  const struct tuned_query *query);
