@@ -1,5 +1,6 @@
 #include "record/gpu.h"
 
+#include "base/alloc.h"
 #include "base/json_text.h"
 
 #include <inttypes.h>
@@ -89,17 +90,13 @@ static int parse_arch(const char *arch, const char **suffix)
 
 static int unknown_arch(const char *arch, struct error *error)
 {
-    char known[16 * ARCHITECTURE_COUNT] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < ARCHITECTURE_COUNT; i++) {
-        int length = snprintf(known + used, sizeof known - used, "%ssm_%d", i > 0 ? ", " : "",
-                              architectures[i].compute_capability);
-        if (length < 0 || (size_t)length >= sizeof known - used)
-            break;
-        used += (size_t)length;
-    }
-    return error_set(error, ERROR_USAGE, "unknown architecture '%s'; choose one of %s", arch,
-                     known);
+    char *known = alloc_string("");
+    for (size_t i = 0; i < ARCHITECTURE_COUNT; i++)
+        alloc_append(&known, "%ssm_%d", i > 0 ? ", " : "", architectures[i].compute_capability);
+    int status =
+        error_set(error, ERROR_USAGE, "unknown architecture '%s'; choose one of %s", arch, known);
+    free(known);
+    return status;
 }
 
 static void fill_attributes(const struct architecture *from, int64_t *attributes)
@@ -157,6 +154,21 @@ double gpu_memory_gb_per_s(const struct gpu *gpu)
            (double)gpu->attributes[GPU_memory_bus_bits] / 8 * 1e-6;
 }
 
+/* The members that are texts. */
+static const struct text_member {
+    const char *name;
+    size_t offset, bytes;
+} texts[] = {
+#define X(name)                                                                                    \
+    {                                                                                              \
+#name, offsetof(struct gpu, name), sizeof((struct gpu *)NULL)->name                        \
+    }
+    X(name), X(uuid), X(arch), X(driver)
+#undef X
+};
+
+enum { TEXTS = sizeof texts / sizeof *texts };
+
 json_t *gpu_to_json(const struct gpu *gpu)
 {
     json_t *attributes = json_object();
@@ -164,10 +176,8 @@ json_t *gpu_to_json(const struct gpu *gpu)
         json_object_set_new(attributes, gpu_attribute_name(i), json_integer(gpu->attributes[i]));
 
     json_t *object = json_object();
-    json_object_set_new(object, "name", json_text(gpu->name));
-    json_object_set_new(object, "uuid", json_text(gpu->uuid));
-    json_object_set_new(object, "arch", json_text(gpu->arch));
-    json_object_set_new(object, "driver", json_text(gpu->driver));
+    for (size_t i = 0; i < TEXTS; i++)
+        json_object_set_new(object, texts[i].name, json_text((const char *)gpu + texts[i].offset));
     json_object_set_new(object, "compute_capability", json_integer(gpu->compute_capability));
     json_object_set_new(object, "memory_bytes", json_integer(gpu->memory_bytes));
     json_object_set_new(object, "attributes", attributes);
@@ -203,37 +213,27 @@ static int integer_from_json(const json_t *object, const char *member, int64_t l
     return 0;
 }
 
-static int attributes_from_json(const json_t *attributes, struct gpu *gpu, struct error *error)
-{
-    int status = 0;
-    for (size_t i = 0; i < GPU_ATTRIBUTE_COUNT && status == 0; i++)
-        status = integer_from_json(attributes, gpu_attribute_name(i), 0, INT64_MAX,
-                                   &gpu->attributes[i], error);
-    return status;
-}
-
 int gpu_from_json(const json_t *object, struct gpu *gpu, struct error *error)
 {
     struct gpu read = {0};
     int64_t compute_capability = 0;
-    int status = 0;
-    if ((status = text_from_json(object, "name", read.name, sizeof read.name, error)) != 0 ||
-        (status = text_from_json(object, "uuid", read.uuid, sizeof read.uuid, error)) != 0 ||
-        (status = text_from_json(object, "arch", read.arch, sizeof read.arch, error)) != 0 ||
-        (status = text_from_json(object, "driver", read.driver, sizeof read.driver, error)) != 0 ||
-        (status = integer_from_json(object, "compute_capability", 0, 9999, &compute_capability,
-                                    error)) != 0 ||
-        (status = integer_from_json(object, "memory_bytes", 0, INT64_MAX, &read.memory_bytes,
-                                    error)) != 0)
-        return status;
-    read.compute_capability = (int)compute_capability;
-
     const json_t *attributes = json_object_get(object, "attributes");
-    status = attributes_from_json(attributes, &read, error);
-    if (status != 0)
-        return status;
-    *gpu = read;
-    return 0;
+    int status = 0;
+    for (size_t i = 0; i < TEXTS && status == 0; i++)
+        status = text_from_json(object, texts[i].name, (char *)&read + texts[i].offset,
+                                texts[i].bytes, error);
+    if (status == 0)
+        status =
+            integer_from_json(object, "compute_capability", 0, 9999, &compute_capability, error);
+    if (status == 0)
+        status = integer_from_json(object, "memory_bytes", 0, INT64_MAX, &read.memory_bytes, error);
+    for (size_t i = 0; i < GPU_ATTRIBUTE_COUNT && status == 0; i++)
+        status = integer_from_json(attributes, gpu_attribute_name(i), 0, INT64_MAX,
+                                   &read.attributes[i], error);
+    read.compute_capability = (int)compute_capability;
+    if (status == 0)
+        *gpu = read;
+    return status;
 }
 
 static bool are_close(int64_t a, int64_t b)

@@ -33,20 +33,21 @@ void chart_end(const struct plot *plot)
     fputs("</div></figure>\n", plot->stream);
 }
 
-enum chart_mark chart_mark(const struct study *study, size_t index)
+static enum chart_mark chart_mark(const struct study *study, size_t index)
 {
     if (study->has_winner && study->winner == index)
         return CHART_WINNER;
     return study->results[index].tied ? CHART_TIE : CHART_PLAIN;
 }
 
-double chart_number(const struct importance *importance, const struct result *result)
+/* The number that the parameters' importance compares, as charts show it: microseconds, or per cent of occupancy. */
+static double chart_number(const struct importance *importance, const struct result *result)
 {
     double number = importance_number(importance, result);
     return importance->of_time ? number / 1000 : 100 * number;
 }
 
-const char *chart_number_label(const struct importance *importance)
+static const char *chart_number_label(const struct importance *importance)
 {
     return importance->of_time ? "time, µs" : "occupancy, %";
 }

@@ -35,8 +35,6 @@ void chart_end(const struct plot *plot);
 /* How variants are marked, later ones on top of earlier ones. */
 enum chart_mark { CHART_PLAIN, CHART_TIE, CHART_WINNER, CHART_MARK_COUNT };
 
-enum chart_mark chart_mark(const struct study *study, size_t index);
-
 /* A variant. */
 struct chart_point {
     double x;
@@ -55,11 +53,6 @@ struct plot_range chart_y_range(const struct chart_point *points, size_t count);
 
 /* Draws the points: plain ones, then ties, then the winner. */
 void chart_scatter(const struct plot *plot, const struct chart_point *points, size_t count);
-
-/* The number that the parameters' importance compares, as charts show it: microseconds, or per cent
- * of occupancy. */
-double chart_number(const struct importance *importance, const struct result *result);
-const char *chart_number_label(const struct importance *importance);
 
 /* To add a chart: a function in charts.c (time and parameters) or charts_gpu.c (the machine), and its call in
  * html_charts(), which prints every chart that the study has data for, after a legend; nothing if

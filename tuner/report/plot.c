@@ -52,7 +52,8 @@ void svg_rotate(FILE *stream, int degrees, double x, double y)
     fputs(")\"", stream);
 }
 
-void svg_step(FILE *stream, char command, double x, double y)
+/* A step of a path, "M12.5 40". */
+static void svg_step(FILE *stream, char command, double x, double y)
 {
     fputc(command, stream);
     svg_number(stream, x);
@@ -76,17 +77,19 @@ static const double TURNED_COS = 0.819;
 
 enum { MAX_ROW_LETTERS = 16, MAX_COLUMN_LETTERS = 20 }; /* of words; longer ones are cut */
 
-double plot_x(const struct plot *plot, double x)
+/* Where a number of an axis lies, in pixels; NaN if it has no place. */
+static double plot_x(const struct plot *plot, double x)
 {
     return plot->left + plot_axis_place(&plot->x, x) * (plot->right - plot->left);
 }
 
-double plot_y(const struct plot *plot, double y)
+static double plot_y(const struct plot *plot, double y)
 {
     return plot->bottom - plot_axis_place(&plot->y, y) * (plot->bottom - plot->top);
 }
 
-double plot_text_width(const char *text)
+/* The width that a text may take, in pixels. */
+static double plot_text_width(const char *text)
 {
     return PLOT_LETTER * (double)plot_letters(text);
 }

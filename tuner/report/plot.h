@@ -143,9 +143,6 @@ void svg_attribute(FILE *stream, const char *name, double number);
 /* The attribute that turns an element about a point, clockwise. */
 void svg_rotate(FILE *stream, int degrees, double x, double y);
 
-/* A step of a path, "M12.5 40". */
-void svg_step(FILE *stream, char command, double x, double y);
-
 /* Ends the attributes of a <text> element, and writes its text and its end tag. */
 void svg_text(FILE *stream, const char *text);
 
@@ -198,13 +195,6 @@ struct plot {
 /* Begins the <svg> with its axes and keys. `label` describes it to readers who cannot see it. */
 void plot_begin(struct plot *plot, const char *label);
 void plot_end(const struct plot *plot);
-
-/* Where a number of an axis lies, in pixels; NaN if it has no place. */
-double plot_x(const struct plot *plot, double x);
-double plot_y(const struct plot *plot, double y);
-
-/* The width that a text may take, in pixels. */
-double plot_text_width(const char *text);
 
 /*
  * What is drawn in a plot. Coordinates are those of the axes; the words of an axis are at 0, 1, 2 and
