@@ -122,6 +122,16 @@ static void test_studies_read_back_as_they_were(void **state)
     study_release(&study);
 }
 
+/* What the record has of the fixture's subject. */
+static struct study take_up(struct record *record, int64_t *id)
+{
+    struct study study;
+    struct error error;
+    fixture_subject(&study);
+    check(record_begin(record, &study, false, id, &error), &error);
+    return study;
+}
+
 /* What another tool measured: no winner, and nothing that autotune's own study takes up. */
 static void test_imported_results_are_kept_apart(void **state)
 {
@@ -248,8 +258,7 @@ test_neither_a_constraint_nor_another_run_takes_a_failure_of_the_study_back(void
     for (size_t i = 0; i < 2; i++) {
         check(record_result(record, id, variant, "screening", &error), &error);
         assert_int_equal(count_failures(record), 1);
-        fixture_subject(&again);
-        check(record_begin(record, &again, false, &id, &error), &error);
+        again = take_up(record, &id);
         assert_int_equal(again.result_count, 1);
         assert_int_equal(again.results[0].outcome, OUTCOME_CONSTRAINT);
         assert_string_equal(again.results[0].decided_by, "registers < 2");
@@ -311,8 +320,7 @@ static void test_near_studies_are_of_other_problems_and_gpus(void **state)
     size_t count = 0;
     int64_t id = 0;
     struct record *record = open_record("record.sqlite");
-    fixture_subject(&own);
-    check(record_begin(record, &own, false, &id, &error), &error);
+    own = take_up(record, &id);
     check(record_near(record, &own, id, 0, &near, &count, &error), &error);
     assert_int_equal(count, 0);
     free(near);
@@ -376,22 +384,11 @@ static void test_takes_up_an_interrupted_study(void **state)
     check(record_finish(record, second, &study, &error), &error);
     study_release(&resumed);
 
-    fixture_subject(&resumed);
-    check(record_begin(record, &resumed, false, &second, &error), &error);
+    resumed = take_up(record, &second);
     assert_study_equal(&resumed, &study);
     study_release(&resumed);
     record_close(record);
     study_release(&study);
-}
-
-/* What the record has of the fixture's subject. */
-static struct study take_up(struct record *record, int64_t *id)
-{
-    struct study study;
-    struct error error;
-    fixture_subject(&study);
-    check(record_begin(record, &study, false, id, &error), &error);
-    return study;
 }
 
 static size_t count_marks(const struct study *study)
@@ -646,9 +643,7 @@ static void test_keeps_the_samples_of_both_phases(void **state)
     fixture_study(&study);
     struct result *result = &study.results[0];
     struct record *record = open_record("record.sqlite");
-    struct study subject;
-    fixture_subject(&subject);
-    check(record_begin(record, &subject, false, &id, &error), &error);
+    struct study subject = take_up(record, &id);
     check(record_result(record, id, result, "screening", &error), &error);
     result->samples_ns[0] = 1;
     result->sample_count = result->time.count = 2;
@@ -656,8 +651,7 @@ static void test_keeps_the_samples_of_both_phases(void **state)
     check(record_result(record, id, result, "finals", &error), &error);
     study_release(&subject);
 
-    fixture_subject(&subject);
-    check(record_begin(record, &subject, false, &id, &error), &error);
+    subject = take_up(record, &id);
     assert_int_equal(subject.result_count, 1);
     assert_result_equal(&subject.results[0], result);
     record_close(record);
