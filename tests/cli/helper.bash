@@ -74,7 +74,7 @@ expect() {
     exits "$expected"
 }
 
-# interrupt ARGUMENT...: runs autotune, with Ctrl-C as soon as the stand-in hangs
+# interrupt ARGUMENT...: runs autotune, with Ctrl-C as soon as the stand-in hangs, which ends it with 130
 interrupt() {
     "$AUTOTUNE" "$@" >out 2>err </dev/null &
     local run=$!
@@ -82,6 +82,7 @@ interrupt() {
     kill -INT "$run"
     code=0
     wait "$run" || code=$?
+    exits 130
 }
 
 # await PATTERN FILE: until a line of the file matches

@@ -46,11 +46,7 @@ times() {
 @test "Ctrl-C: exit 130, workers gone, and how to go on" {
     rm -rf cache # compile workers work, too
     stand_in_that_hangs
-    start --config "$sweeps/many.ini" --jobs 1
-    stuck
-    kill -INT "$run"
-    ended
-    exits 130
+    interrupt --config "$sweeps/many.ini" --jobs 1
     none_alive
     grep -qiE 'again|resume|go on|continue' err
     expect 0 report # does not know yet what an empty kernel takes
@@ -60,11 +56,7 @@ times() {
 
 @test "the next run resumes: what was measured is not measured again" {
     stand_in_that_hangs
-    start --config "$sweeps/many.ini" --jobs 1
-    stuck
-    kill -INT "$run"
-    ended
-    exits 130
+    interrupt --config "$sweeps/many.ini" --jobs 1
     expect 0 report --format csv
     before=$(count outcome measured)
     [ "$before" -ge 1 ]
@@ -81,11 +73,7 @@ times() {
     rm -rf cache # what is there is measured first
     stand_in "log = $scratch/calls" "fault = cuModuleLoadData:20:hang"
     printf '[scale]\nn = 2^14\nblock_size = 64..640 step 64\nnum_load = 1..6\n' | sweep
-    start --config sweep.ini --jobs 1
-    stuck
-    kill -INT "$run"
-    ended
-    exits 130
+    interrupt --config sweep.ini --jobs 1
     autotune report --format csv
     [ "$(count outcome measured)" -lt 20 ]
     [ "$(times | cut -d' ' -f2 | sort -u | wc -l)" -ge 7 ] # of 10 block sizes
@@ -94,11 +82,7 @@ times() {
 
 @test "an interrupted run puts the best so far into the tuned INI, marked as incomplete until it is complete" {
     stand_in_that_hangs
-    start --config "$sweeps/many.ini" --jobs 1
-    stuck
-    kill -INT "$run"
-    ended
-    exits 130
+    interrupt --config "$sweeps/many.ini" --jobs 1
     has err "the best so far" "results/tuned.ini" "incomplete"
     has results/tuned.ini "incomplete = yes" "parameter.block_size"
     autotune report --format csv
@@ -118,33 +102,21 @@ times() {
     expect 0 --config "$sweeps/many.ini"
     cp results/tuned.ini before
     stand_in_that_hangs
-    start --config "$sweeps/many.ini" --jobs 1 --remeasure
-    stuck
-    kill -INT "$run"
-    ended
-    exits 130
+    interrupt --config "$sweeps/many.ini" --jobs 1 --remeasure
     cmp before results/tuned.ini
     lacks err "the best so far"
 }
 
 @test "an interrupted run that had measured nothing writes no tuned INI" {
     stand_in "log = $scratch/calls" "fault = cuModuleLoadData:1:hang"
-    start --config "$sweeps/many.ini" --jobs 1
-    stuck
-    kill -INT "$run"
-    ended
-    exits 130
+    interrupt --config "$sweeps/many.ini" --jobs 1
     [ ! -e results/tuned.ini ]
 }
 
 @test "an undisturbed run and one that was interrupted find the same" {
     expect 0 --config "$sweeps/many.ini" --results undisturbed --tuned undisturbed.ini
     stand_in_that_hangs
-    start --config "$sweeps/many.ini"
-    stuck
-    kill -INT "$run"
-    ended
-    [ "$code" -eq 130 ]
+    interrupt --config "$sweeps/many.ini"
     expect 0 --config "$sweeps/many.ini"
     equal "$(grep ^parameter results/tuned.ini)" "$(grep ^parameter undisturbed.ini)"
 }
