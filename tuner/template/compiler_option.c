@@ -22,6 +22,14 @@ static const char *const writers[] = {
     "optf",
 };
 
+static bool is_among(const char *const *names, size_t count, const char *name, size_t length)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strlen(names[i]) == length && strncmp(name, names[i], length) == 0)
+            return true;
+    return false;
+}
+
 /* `text` behind `prefix`, or `text` itself if it does not begin so. */
 static const char *skip(const char *text, const char *prefix)
 {
@@ -59,14 +67,9 @@ const char *const *compiler_feature_names(void)
 
 bool compiler_option_writes_files(const char *option)
 {
-    if (option[0] != '-')
-        return false;
     const char *name = name_of(option);
-    size_t length = strcspn(name, "=");
-    for (size_t i = 0; i < sizeof writers / sizeof *writers; i++)
-        if (strlen(writers[i]) == length && strncmp(name, writers[i], length) == 0)
-            return true;
-    return false;
+    return option[0] == '-' &&
+           is_among(writers, sizeof writers / sizeof *writers, name, strcspn(name, "="));
 }
 
 bool compiler_option_includes_files(const char *option)
@@ -77,11 +80,9 @@ bool compiler_option_includes_files(const char *option)
         "use-pch",
     };
     const char *name = name_of(option);
-    size_t length = strcspn(name, "=");
-    for (size_t i = 0; i < sizeof names / sizeof *names && option[0] == '-'; i++)
-        if (strlen(names[i]) == length && strncmp(name, names[i], length) == 0)
-            return true;
-    return strncmp(option, "-I", 2) == 0;
+    return strncmp(option, "-I", 2) == 0 ||
+           (option[0] == '-' &&
+            is_among(names, sizeof names / sizeof *names, name, strcspn(name, "=")));
 }
 
 /* --- standard headers --- */

@@ -131,15 +131,16 @@ static void add_axis(struct cover_reading *reading, const char *name)
         cover->axes[cover->axis_count++].name = value->name;
 }
 
-static bool parse_bound(const char *text, int64_t *bound)
+/* A whole number from 1 to `most`, without the blanks around it. */
+static bool read_whole(const char *text, int64_t most, int64_t *number)
 {
-    char **parts; /* one: without the blanks around it */
+    char **parts; /* one */
     struct value value;
     size_t count = text_split(text, ',', &parts);
     bool valid = count == 1 && value_parse(parts[0], &value, NULL) == 0 &&
-                 value.kind == VALUE_INTEGER && value.as.integer >= 1;
+                 value.kind == VALUE_INTEGER && value.as.integer >= 1 && value.as.integer <= most;
     if (valid)
-        *bound = value.as.integer;
+        *number = value.as.integer;
     text_split_release(parts, count);
     return valid;
 }
@@ -152,7 +153,8 @@ static void add_bounds(struct cover_reading *reading, const char *text)
     int64_t low = 0;
     int64_t high = 0;
     char *first = alloc_string_n(text, dots != NULL ? (size_t)(dots - text) : 0);
-    if (dots == NULL || !parse_bound(first, &low) || !parse_bound(dots + 2, &high))
+    if (dots == NULL || !read_whole(first, INT64_MAX, &low) ||
+        !read_whole(dots + 2, INT64_MAX, &high))
         fail_cover(reading, text,
                    "is not a range; write it as n = 2^10 .. 2^30, in whole numbers from 1");
     if (low > high)
@@ -171,11 +173,10 @@ static void read_cover(struct reading *reading, const char *section)
     const struct ini_entry *most = get(reading, section, "cover_configurations");
     struct cover_reading own = {
         .reading = reading, .cover = cover, .template = &reading->kernel->template};
-    struct value value;
+    int64_t configurations = SWEEP_COVER_USUAL;
     char **parts = NULL;
     size_t count = ranges != NULL ? text_split(ranges->value, ',', &parts) : 0;
-    *cover = (struct sweep_cover){.configurations = SWEEP_COVER_USUAL,
-                                  .line = ranges != NULL ? ranges->line : 0};
+    *cover = (struct sweep_cover){.line = ranges != NULL ? ranges->line : 0};
     for (size_t i = 0; i < count && reading->status == 0; i++) { /* "m" or "n = 16 .. 8192" */
         const char *equals = strchr(parts[i], '=');
         char *name = alloc_string_n(parts[i], strcspn(parts[i], "= \t"));
@@ -190,15 +191,10 @@ static void read_cover(struct reading *reading, const char *section)
     text_split_release(parts, count);
     if (ranges != NULL && (count == 0 || own.bounded < cover->axis_count))
         fail_cover(&own, ranges->value, "has no range; write it as n = 2^10 .. 2^30");
-    if (most == NULL)
-        return;
-    bool valid = value_parse(most->value, &value, NULL) == 0 && value.kind == VALUE_INTEGER &&
-                 value.as.integer >= 1 && value.as.integer <= SWEEP_COVER_MOST;
-    if (valid)
-        cover->configurations = (size_t)value.as.integer;
-    else
+    if (most != NULL && !read_whole(most->value, SWEEP_COVER_MOST, &configurations))
         fail(reading, most->line, "cover_configurations '%s' is not a whole number from 1 to %d",
              most->value, SWEEP_COVER_MOST);
+    cover->configurations = (size_t)configurations;
 }
 
 /* --- keys of [sweep] and of kernels --- */
@@ -207,18 +203,14 @@ static void read_limits(struct reading *reading, const char *section, struct swe
 {
     const struct ini_entry *budget = get(reading, section, "budget");
     const struct ini_entry *evaluations = get(reading, section, "evaluations");
-    struct value value;
+    int64_t most = 0;
     if (budget != NULL && !duration_parse(budget->value, &limits->budget_s))
         fail(reading, budget->line, "budget '%s' is not a duration; write it as 90s, 10m or 2h",
              budget->value);
-    if (evaluations == NULL)
-        return;
-    if (value_parse(evaluations->value, &value, NULL) == 0 && value.kind == VALUE_INTEGER &&
-        value.as.integer >= 1)
-        limits->evaluations = (size_t)value.as.integer;
-    else
+    if (evaluations != NULL && !read_whole(evaluations->value, INT64_MAX, &most))
         fail(reading, evaluations->line, "evaluations '%s' is not a whole number of at least 1",
              evaluations->value);
+    limits->evaluations = (size_t)most;
 }
 
 /* Every key of the section is one of `known`, ended by NULL, or, of a kernel's, a tuple. */
@@ -238,13 +230,11 @@ static double read_seconds(struct reading *reading, const char *key, double fall
 {
     const struct ini_entry *entry = get(reading, sweep_section, key);
     struct value value;
-    double seconds = fallback;
     if (entry == NULL)
         return fallback;
-    bool number = value_parse(entry->value, &value, NULL) == 0 && value.kind != VALUE_WORD;
-    if (number)
-        seconds = value.kind == VALUE_INTEGER ? (double)value.as.integer : value.as.real;
-    if (!number || seconds < 0.001 || seconds > 86400.0)
+    bool number = value_parse(entry->value, &value, NULL) == 0 && number_is(&value);
+    double seconds = number ? number_real(&value) : 0;
+    if (seconds < 0.001 || seconds > 86400.0)
         fail(reading, entry->line, "%s '%s' is not a number of seconds from 0.001 to 86400", key,
              entry->value);
     return seconds;

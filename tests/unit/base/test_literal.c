@@ -39,8 +39,7 @@ static void check_literal(const struct test_case *test, const char *expected)
         double real = test->count > 2 ? number(expected) : 0;
         assert_int_equal(literal.kind, test->count > 2 ? LITERAL_REAL : LITERAL_WORD);
         assert_int_equal(literal.integer, 0);
-        if (memcmp(&literal.real, &real, sizeof real) != 0)
-            case_fail(test, "it is %.17g", literal.real);
+        assert_memory_equal(&literal.real, &real, sizeof real);
     }
 }
 
