@@ -166,11 +166,6 @@ int step_argument_scalar(const struct template *template, const struct launch *l
                          const struct argument *argument, const struct scope *scope,
                          unsigned char *bytes, struct error *error);
 
-/* Evaluates a tensor map's options for elements of `type`. Returns 0, or ERROR_CONFIG at the expression
- * that breaks a limit in the driver's documentation. */
-int tensor_map_read(struct tensor_map *map, const struct tensor_map_options *options,
-                    enum element_type type, const struct scope *scope, struct error *error);
-
 /* The bytes from the first element to the end of the last. */
 uint64_t tensor_map_bytes(const struct tensor_map *map);
 

@@ -190,23 +190,10 @@ static void read_box(struct reading *reading, const struct tensor_map_options *o
             row, map->swizzle, map->swizzle);
 }
 
-int tensor_map_read(struct tensor_map *map, const struct tensor_map_options *options,
-                    enum element_type type, const struct scope *scope, struct error *error)
-{
-    struct reading reading = {.values = {scope, error, 0}};
-    *map = (struct tensor_map){.type = type, .rank = options->rank, .fill_nan = options->fill_nan};
-    read_modes(&reading, options, map);
-    for (size_t i = 0; i < map->rank; i++)
-        map->dimensions[i] =
-            (uint64_t)read_number(&reading, options->dimensions[i], "dimension", dimension_limit);
-    read_strides(&reading, options, map);
-    read_box(&reading, options, map);
-    return reading.values.status;
-}
-
 static void read_tensor_map(struct reading *reading, const struct argument *argument,
                             struct step_argument *result)
 {
+    const struct tensor_map_options *options = argument->tensor_map;
     const struct scope *scope = reading->values.scope;
     enum element_type type = ELEMENT_FLOAT;
     int64_t capability;
@@ -219,9 +206,14 @@ static void read_tensor_map(struct reading *reading, const struct argument *argu
             reading->template->buffers[result->buffer].type, scope, &type, reading->values.error);
     if (reading->values.status != 0)
         return;
-    result->tensor_map = alloc_zeroed(1, sizeof *result->tensor_map);
-    reading->values.status = tensor_map_read(result->tensor_map, argument->tensor_map, type, scope,
-                                             reading->values.error);
+    struct tensor_map *map = result->tensor_map = alloc_zeroed(1, sizeof *map);
+    *map = (struct tensor_map){.type = type, .rank = options->rank, .fill_nan = options->fill_nan};
+    read_modes(reading, options, map);
+    for (size_t i = 0; i < map->rank; i++)
+        map->dimensions[i] =
+            (uint64_t)read_number(reading, options->dimensions[i], "dimension", dimension_limit);
+    read_strides(reading, options, map);
+    read_box(reading, options, map);
 }
 
 uint64_t tensor_map_bytes(const struct tensor_map *map)
