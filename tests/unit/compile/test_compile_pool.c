@@ -223,16 +223,6 @@ static void what_nobody_wants_any_more_is_not_compiled(void **state)
     end(&fixture);
 }
 
-static void an_unknown_architecture_is_refused(void **state)
-{
-    (void)state;
-    struct fixture fixture;
-    start(&fixture, "", 1, 10);
-    assert_int_equal(compile_pool_set_arch(fixture.pool, "sm_70", &fixture.error), ERROR_USAGE);
-    assert_non_null(strstr(fixture.error.message, "sm_80, sm_90"));
-    end(&fixture);
-}
-
 /* --- at the greeting --- */
 
 /* The toolkit was updated while the run was under way. */
@@ -626,7 +616,6 @@ int main(int argc, char **argv)
         SCRATCH_TEST(what_the_compiler_refuses_is_in_the_cache_too),
         SCRATCH_TEST(urgent_jobs_go_first),
         SCRATCH_TEST(what_nobody_wants_any_more_is_not_compiled),
-        SCRATCH_TEST(an_unknown_architecture_is_refused),
         SCRATCH_TEST(one_that_dies_at_its_greeting_is_replaced),
         SCRATCH_TEST(three_that_never_greet_end_the_run),
         SCRATCH_TEST(a_compiler_that_is_exchanged_during_the_run_is_named_as_such),

@@ -121,19 +121,6 @@ static void what_is_not_there_is_not_found(void **state)
     assert_non_null(strstr(error.message, "cache"));
 }
 
-static void an_entry_that_cannot_be_read_is_an_error(void **state)
-{
-    struct compilation read;
-    struct error error = {0};
-    bool found = true;
-    (void)state;
-    char *path = alloc_format("%0300d", 0); /* too long a name */
-    assert_int_equal(cubin_cache_read(path, &read, &found, &error), ERROR_RECORD);
-    assert_false(found);
-    assert_non_null(strstr(error.message, path));
-    free(path);
-}
-
 /* --- damage ----------------------------------------------------------------------------------- */
 
 static void plant_socket(void)
@@ -305,29 +292,6 @@ static struct cubin_cache_contents clear(void)
 
 /* --- the limit --- */
 
-static void the_limit_is_2_gib_or_the_users(void **state)
-{
-    static const char *const bad[] = {"0", "-1", "x", "1x", "1.5", "99999999999999999999", " "};
-    struct error error = {0};
-    uint64_t bytes;
-    (void)state;
-    unsetenv("AUTOTUNE_CACHE_MB");
-    assert_int_equal(cubin_cache_limit(&bytes, &error), 0);
-    assert_true(bytes == 2147483648u);
-    setenv("AUTOTUNE_CACHE_MB", "", 1);
-    assert_int_equal(cubin_cache_limit(&bytes, &error), 0);
-    assert_true(bytes == 2147483648u);
-    setenv("AUTOTUNE_CACHE_MB", "3", 1);
-    assert_int_equal(cubin_cache_limit(&bytes, &error), 0);
-    assert_true(bytes == 3145728);
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        setenv("AUTOTUNE_CACHE_MB", bad[i], 1);
-        assert_int_equal(cubin_cache_limit(&bytes, &error), ERROR_USAGE);
-        assert_non_null(strstr(error.message, "AUTOTUNE_CACHE_MB"));
-    }
-    unsetenv("AUTOTUNE_CACHE_MB");
-}
-
 static void the_oldest_used_go_first_and_no_more_than_needed(void **state)
 {
     (void)state;
@@ -344,23 +308,6 @@ static void the_oldest_used_go_first_and_no_more_than_needed(void **state)
         assert_int_equal(entry_exists(i), i * 7 % 30 + 1 <= 26);
     assert_true(entry_exists(30));
     assert_in_range(time(NULL) - contents.oldest_s, 26 * DAY, 26 * DAY + 100);
-}
-
-static void nothing_goes_while_another_run_uses_the_cache(void **state)
-{
-    (void)state;
-    struct cubin_cache_use other;
-    struct cubin_cache_contents removed;
-    struct error error = {0};
-    make_entry(1, 5000, DAY);
-    cubin_cache_use_begin(&other, "c");
-    run(5000, 1000);
-    assert_true(entry_exists(1));
-    assert_int_equal(cubin_cache_clear("c", &removed, &error), ERROR_RECORD);
-    assert_non_null(strstr(error.message, "a run is using the cubin cache 'c'"));
-    assert_true(entry_exists(1));
-    assert_int_equal(cubin_cache_use_end(&other, "c", 1, 1000, &error), 0); /* the last one */
-    assert_false(entry_exists(1));
 }
 
 /* --- what is ours --- */
@@ -454,34 +401,6 @@ static void temporaries_that_were_left_go_after_a_day(void **state)
 
 /* --- clearing --- */
 
-static void clearing_removes_everything_and_says_what(void **state)
-{
-    (void)state;
-    for (unsigned i = 0; i < 300; i++)
-        make_entry(i, i % 3 * 100, (long)i);
-    run(1, 1 << 20);
-    struct cubin_cache_contents removed = clear();
-    assert_int_equal(removed.entries, 300);
-    assert_int_equal(removed.bytes, 30000);
-    assert_int_equal(measure().entries, 0);
-    assert_int_equal(system("[ \"$(ls c/cubin)\" = size ]"), 0);
-    removed = clear();
-    assert_int_equal(removed.entries, 0);
-    make_entry(1, 600, DAY);
-    run(600, 1000); /* the size is known to be 0 */
-    assert_true(entry_exists(1));
-}
-
-static void a_cache_is_new_until_it_has_an_entry(void **state)
-{
-    (void)state;
-    assert_true(cubin_cache_is_new("c"));
-    run(0, 100);
-    assert_true(cubin_cache_is_new("c"));
-    make_entry(1, 10, 0);
-    assert_false(cubin_cache_is_new("c"));
-}
-
 /* As a user to whom the folder is closed: the child gives up root if it has it. */
 static int use_closed_cache(void)
 {
@@ -520,58 +439,20 @@ static void a_cache_that_cannot_be_written_is_left_alone(void **state)
 
 /* --- use --- */
 
-static long age_of(const char *path)
-{
-    struct stat information;
-    assert_int_equal(stat(path, &information), 0);
-    return (long)(time(NULL) - information.st_mtime);
-}
-
-static void read_aged(const char *path, long age_s)
-{
-    struct timespec times[2] = {{.tv_sec = time(NULL) - age_s}, {.tv_sec = time(NULL) - age_s}};
-    struct compilation read;
-    struct error error = {0};
-    bool found = false;
-    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
-    assert_int_equal(cubin_cache_read(path, &read, &found, &error), 0);
-    assert_true(found);
-    compilation_release(&read);
-}
-
-static void reading_is_use_noted_to_the_hour(void **state)
-{
-    char log[] = "";
-    struct compilation compilation = {.log = log};
-    struct error error = {0};
-    (void)state;
-    assert_int_equal(cubin_cache_write(KEY, &compilation, &error), 0);
-    read_aged(KEY, HOUR / 2);
-    assert_in_range(age_of(KEY), HOUR / 2, HOUR / 2 + 100);
-    read_aged(KEY, 2 * HOUR);
-    assert_in_range(age_of(KEY), 0, 100);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(an_entry_comes_back_whole),
         SCRATCH_TEST(an_entry_under_another_name_is_damaged),
         SCRATCH_TEST(what_is_not_there_is_not_found),
-        SCRATCH_TEST(an_entry_that_cannot_be_read_is_an_error),
         SCRATCH_TEST(what_cannot_be_an_entry_is_replaced),
         cmocka_unit_test(the_key_stands_for_everything_that_went_in),
         cmocka_unit_test(the_cache_is_where_the_user_wants_it),
-        cmocka_unit_test(the_limit_is_2_gib_or_the_users),
         SCRATCH_TEST(the_oldest_used_go_first_and_no_more_than_needed),
-        SCRATCH_TEST(nothing_goes_while_another_run_uses_the_cache),
         SCRATCH_TEST(only_entries_and_temporaries_go),
         SCRATCH_TEST(a_size_file_that_is_a_link_is_not_followed),
         SCRATCH_TEST(temporaries_that_were_left_go_after_a_day),
-        SCRATCH_TEST(clearing_removes_everything_and_says_what),
-        SCRATCH_TEST(a_cache_is_new_until_it_has_an_entry),
         SCRATCH_TEST(a_cache_that_cannot_be_written_is_left_alone),
-        SCRATCH_TEST(reading_is_use_noted_to_the_hour),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

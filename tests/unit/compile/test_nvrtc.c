@@ -273,18 +273,6 @@ static void figures_of_several_kernels(void **state)
     compilation_release(&compilation);
 }
 
-static void the_same_text_gives_the_same_bytes(void **state)
-{
-    (void)state;
-    struct compilation first = compile_good(several_kernels, "sm_90", NULL, 0);
-    struct compilation second = compile_good(several_kernels, "sm_90", NULL, 0);
-    assert_int_equal(first.cubin_bytes, second.cubin_bytes);
-    assert_memory_equal(first.cubin, second.cubin, first.cubin_bytes);
-    assert_string_equal(first.log, second.log);
-    compilation_release(&first);
-    compilation_release(&second);
-}
-
 static void refusals_give_the_reason(void **state)
 {
     const char *const nonsense[] = {"--nonsense"};
@@ -579,7 +567,6 @@ int main(void)
         /* before others: that a source was refused is remembered */
         cmocka_unit_test(kernels_that_are_not_launched_are_not_compiled),
         cmocka_unit_test(figures_of_several_kernels),
-        cmocka_unit_test(the_same_text_gives_the_same_bytes),
         cmocka_unit_test(refusals_give_the_reason),
         cmocka_unit_test(entries_with_cpp_names_are_found_under_them),
         cmocka_unit_test(a_name_with_another_use_is_compiled_as_it_stands),

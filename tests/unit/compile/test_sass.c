@@ -75,24 +75,6 @@ static void test_listing_of_cuobjdump(void **state)
     sass_release(&sass);
 }
 
-static void test_table(void **state)
-{
-    (void)state;
-    struct sass sass;
-    char *text = NULL;
-    size_t size;
-    FILE *stream = open_memstream(&text, &size);
-    sass_count(strstr(nvdisasm, ".text.other:"), &sass);
-    sass_print(stream, &sass);
-    assert_int_equal(fclose(stream), 0);
-    assert_string_equal(text, "  instructions           other\n"
-                              "  global store, 64 bits      1\n"
-                              "  memory fence               1\n"
-                              "  all                        2\n");
-    free(text);
-    sass_release(&sass);
-}
-
 static void test_listings_that_are_none(void **state)
 {
     (void)state;
@@ -113,32 +95,12 @@ static void test_listings_that_are_none(void **state)
     }
 }
 
-static void test_without_a_disassembler(void **state)
-{
-    (void)state;
-    struct error error = {0};
-    char *listing;
-    char *path = strdup(getenv("PATH"));
-    assert_int_equal(setenv("PATH", "/nowhere", 1), 0);
-    int status = sass_disassemble("x", 1, &listing, &error);
-    assert_int_equal(setenv("PATH", path, 1), 0);
-    free(path);
-    if (status == 0) /* a toolkit in one of its usual places */
-        free(listing);
-    else
-        assert_true(status == ERROR_DEVICE || status == ERROR_RECORD);
-    if (strstr(error.message, "was found") != NULL)
-        assert_non_null(strstr(error.message, "pip install nvidia-cuda-nvdisasm"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kinds_of_instructions),
         cmocka_unit_test(test_listing_of_cuobjdump),
-        cmocka_unit_test(test_table),
         cmocka_unit_test(test_listings_that_are_none),
-        cmocka_unit_test(test_without_a_disassembler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
