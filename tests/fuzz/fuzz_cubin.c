@@ -34,7 +34,8 @@ static bool is_accepted(const char *bytes, size_t size)
     struct compilation compilation;
     struct error error = {0};
     bool found = false;
-    int status = cubin_cache_read(fuzz_file(ENTRY, bytes, size), &compilation, &found, &error);
+    int status =
+        cubin_cache_read(fuzz_file(ENTRY, bytes, size), true, &compilation, &found, &error);
     FUZZ_REQUIRE(status == 0);
     if (found && compilation.cubin != NULL)
         for (size_t i = 0; i < compilation.kernel_count; i++)

@@ -204,7 +204,7 @@ static void assert_refused(const struct bytes *bytes, size_t size)
     struct error error;
     bool found = true;
     write_bytes("entry", bytes, size);
-    assert_int_equal(cubin_cache_read("entry", &compilation, &found, &error), 0);
+    assert_int_equal(cubin_cache_read("entry", true, &compilation, &found, &error), 0);
     assert_false(found);
     assert_int_not_equal(access("entry", F_OK), 0); /* out of the way of the next one */
 }

@@ -38,7 +38,7 @@ static char *cache_path(const struct application_compiler *compiler, const struc
 static bool read_cached(const char *path, struct compilation *compilation)
 {
     bool found = false;
-    if (cubin_cache_read(path, compilation, &found, NULL) != 0 || !found)
+    if (cubin_cache_read(path, true, compilation, &found, NULL) != 0 || !found)
         return false;
     if (compilation->cubin != NULL)
         return true;

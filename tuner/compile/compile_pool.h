@@ -56,9 +56,6 @@ int compile_pool_new(struct compile_pool **pool, struct event_loop *loop,
                      const struct compile_pool_options *options, struct error *error);
 void compile_pool_free(struct compile_pool *pool); /* kills the workers; NULL is allowed */
 
-/* Starts all workers, so that they are ready when many jobs come. Returns 0 or ERROR_WORKER. */
-int compile_pool_start(struct compile_pool *pool, struct error *error);
-
 /* NVRTC's version, and the architecture of the requests that follow. Both wait for the first worker's
  * greeting.
  * They return 0, ERROR_DEVICE if there is no NVRTC, ERROR_WORKER if workers do not start, or

@@ -8,7 +8,6 @@
 #include "base/write_file.h"
 #include "template/source.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
@@ -228,7 +227,7 @@ static bool is_unusable(int code)
     return code == ENXIO || code == ELOOP || code == EACCES;
 }
 
-static int read_path(const char *path, bool whole, struct compilation *compilation, bool *found,
+int cubin_cache_read(const char *path, bool whole, struct compilation *compilation, bool *found,
                      struct error *error)
 {
     *compilation = (struct compilation){0};
@@ -252,30 +251,6 @@ static int read_path(const char *path, bool whole, struct compilation *compilati
         (void)close(file); /* only read from */
     free(bytes);
     return status;
-}
-
-int cubin_cache_read(const char *path, struct compilation *compilation, bool *found,
-                     struct error *error)
-{
-    return read_path(path, true, compilation, found, error);
-}
-
-int cubin_cache_require(const char *path, struct compilation *compilation, struct error *error)
-{
-    bool found = false;
-    int status = cubin_cache_read(path, compilation, &found, error);
-    if (status == 0 && (!found || compilation->cubin == NULL)) {
-        compilation_release(compilation);
-        status = error_set(error, ERROR_RECORD,
-                           "cubin '%s' is missing or damaged; run again to recompile it", path);
-    }
-    return status;
-}
-
-int cubin_cache_check(const char *path, struct compilation *compilation, bool *found,
-                      struct error *error)
-{
-    return read_path(path, false, compilation, found, error);
 }
 
 int cubin_cache_write(const char *path, const struct compilation *compilation, struct error *error)
@@ -394,20 +369,6 @@ static struct cubin_cache_contents contents_of(const struct scan *scan)
         if (i == 0 || scan->entries[i].used_s < contents.oldest_s)
             contents.oldest_s = scan->entries[i].used_s;
     return contents;
-}
-
-bool cubin_cache_is_new(const char *folder)
-{
-    char *path = alloc_format("%s/cubin", folder);
-    DIR *directory = opendir(path);
-    bool new = directory != NULL || errno == ENOENT;
-    const struct dirent *entry;
-    while (new &&directory != NULL && (entry = readdir(directory)) != NULL)
-        new = strlen(entry->d_name) != 2 || strspn(entry->d_name, hex_digits) != 2;
-    if (directory != NULL)
-        (void)closedir(directory);
-    free(path);
-    return new;
 }
 
 int cubin_cache_measure(const char *folder, struct cubin_cache_contents *contents,

@@ -32,17 +32,10 @@ int cubin_cache_check_folder(const char *folder, struct error *error);
 /* The file of an entry, FOLDER/cubin/ab/abcd…; a new string. */
 char *cubin_cache_path(const char *folder, const char *key);
 
-/* Reads an entry. Returns 0 with `*found`, which is false for a missing or damaged entry; or
- * ERROR_RECORD. */
-int cubin_cache_read(const char *path, struct compilation *compilation, bool *found,
+/* Reads an entry; without `whole`, the cubin is only checked, and compilation->cubin is NULL. Returns 0 with
+ * `*found`, which is false for a missing or damaged entry; or ERROR_RECORD. */
+int cubin_cache_read(const char *path, bool whole, struct compilation *compilation, bool *found,
                      struct error *error);
-
-/* The same for an entry that must have a cubin: returns ERROR_RECORD if it is missing or damaged. */
-int cubin_cache_require(const char *path, struct compilation *compilation, struct error *error);
-
-/* As cubin_cache_read(), but the cubin is only checked: compilation->cubin is NULL. */
-int cubin_cache_check(const char *path, struct compilation *compilation, bool *found,
-                      struct error *error);
 
 /* Writes an entry, making its folders. Returns 0 or ERROR_RECORD. */
 int cubin_cache_write(const char *path, const struct compilation *compilation, struct error *error);
@@ -101,9 +94,6 @@ struct cubin_cache_contents {
     uint64_t bytes;   /* of the entries */
     int64_t oldest_s; /* last use of the least recently used entry, in seconds since 1970 */
 };
-
-/* Whether nothing was ever put into the cache; false if it cannot be read. */
-bool cubin_cache_is_new(const char *folder);
 
 /* Scans the cache; a missing folder is an empty cache. Returns 0 or ERROR_RECORD. */
 int cubin_cache_measure(const char *folder, struct cubin_cache_contents *contents,

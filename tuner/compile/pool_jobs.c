@@ -97,11 +97,6 @@ void compile_pool_free(struct compile_pool *pool)
     free(pool);
 }
 
-int compile_pool_start(struct compile_pool *pool, struct error *error)
-{
-    return pool_workers_add_all(pool, error);
-}
-
 /* --- NVRTC --- */
 
 int compile_pool_nvrtc_version(struct compile_pool *pool, const char **version, struct error *error)
@@ -173,7 +168,7 @@ static bool take_cached(struct compile_pool *pool, struct pool_job *job)
 {
     bool found = false;
     compilation_release(&job->job.compilation);
-    if (cubin_cache_check(job->job.path, &job->job.compilation, &found, NULL) != 0 || !found)
+    if (cubin_cache_read(job->job.path, false, &job->job.compilation, &found, NULL) != 0 || !found)
         return false;
     job->job.has_cubin = job->job.compilation.cubin_bytes > 0;
     job->job.done = job->job.cached = true;
@@ -364,13 +359,20 @@ void pool_fail(struct compile_pool *pool, struct pool_job *job, enum error_code 
 int compile_job_image(const struct compile_job *job, struct compilation *compilation,
                       struct error *error)
 {
-    if (job->compilation.cubin == NULL)
-        return cubin_cache_require(job->path, compilation, error);
+    bool found = false;
     size_t count;
-    char *bytes = cubin_cache_entry(job->key, &job->compilation, &count);
-    (void)cubin_cache_parse(job->key, bytes, count, true, compilation);
-    free(bytes);
-    return 0;
+    if (job->compilation.cubin != NULL) { /* the cache could not be written */
+        char *bytes = cubin_cache_entry(job->key, &job->compilation, &count);
+        (void)cubin_cache_parse(job->key, bytes, count, true, compilation);
+        free(bytes);
+        return 0;
+    }
+    int status = cubin_cache_read(job->path, true, compilation, &found, error);
+    return status != 0 || found
+               ? status
+               : error_set(error, ERROR_RECORD,
+                           "cubin '%s' is missing or damaged; run again to recompile it",
+                           job->path);
 }
 
 /* --- waiting --- */

@@ -117,9 +117,8 @@ void pool_workers_begin(struct compile_pool *pool, const struct compile_pool_opt
 /* Kills all workers; those of this machine that are idle end by themselves. */
 void pool_workers_end(struct compile_pool *pool);
 
-/* Starts a worker on the first machine, or on all as many as they may have. Both return 0 or ERROR_WORKER. */
+/* Starts a worker on the first machine. Returns 0 or ERROR_WORKER. */
 int pool_workers_add_first(struct compile_pool *pool, struct error *error);
-int pool_workers_add_all(struct compile_pool *pool, struct error *error);
 
 /* Starts workers for queued jobs that no idle worker, and none that is coming, will take. Returns 0,
  * or ERROR_WORKER if there is no worker at all. */

@@ -108,15 +108,6 @@ int pool_workers_add_first(struct compile_pool *pool, struct error *error)
     return add_worker(pool, &pool->places[0], false, error);
 }
 
-int pool_workers_add_all(struct compile_pool *pool, struct error *error)
-{
-    struct pool_place *place;
-    int status = 0;
-    while (status == 0 && room_of(place = choose_place(pool)) > 0)
-        status = add_worker(pool, place, false, error);
-    return pool->worker_count > 0 ? 0 : status;
-}
-
 int pool_workers_add_for_queue(struct compile_pool *pool, struct error *error)
 {
     while (pool->queue_count > pool->idle_count + pool->starting_count && !pool->full) {

@@ -158,8 +158,6 @@ static int start_workers(struct run *run, struct error *error)
             fleet_start(&run->fleet, chosen_devices(run), run->options.nodes, &run->loop, error);
     if (status == 0)
         status = compile_pool_new(&run->pool, &run->loop, &options, error);
-    if (status == 0 && cubin_cache_is_new(run->cache)) /* ready when the driver has the GPU */
-        status = compile_pool_start(run->pool, error);
     return status;
 }
 

@@ -33,7 +33,7 @@ static enum outcome fill_stats(struct tuning_job *job, size_t index, struct erro
     enum outcome outcome;
     bool found = false;
     if (job->study.environment.static_mode &&
-        cubin_cache_read(job->compile_jobs[index]->path, &image, &found, NULL) == 0 && found)
+        cubin_cache_read(job->compile_jobs[index]->path, true, &image, &found, NULL) == 0 && found)
         source.compilation = &image;
     kernel_stats_fill(&source, &job->study.results[index], &outcome, reason);
     compilation_release(&image);

@@ -161,7 +161,7 @@ int tuning_job_check_references(const struct tuning_job *job, struct error *erro
         return 0;
     if (!compile->has_cubin)
         return launch_check_refusal(&job->kernel->template, compile->compilation.log, error);
-    int status = cubin_cache_read(compile->path, &image, &found, error);
+    int status = cubin_cache_read(compile->path, true, &image, &found, error);
     struct launch_check check = {.template = &job->kernel->template,
                                  .gpu = &job->study.environment.gpu,
                                  .compilation = &image};

@@ -236,7 +236,8 @@ static void a_compiler_that_is_exchanged_during_the_run_is_named_as_such(void **
           "compiler 2- say {\"event\":\"ready\",\"nvrtc\":\"12.8\",\"architectures\":[90]}\n", 2,
           10);
     assert_int_equal(compile_pool_nvrtc_version(fixture.pool, &version, &fixture.error), 0);
-    assert_int_equal(compile_pool_start(fixture.pool, &fixture.error), 0);
+    for (int i = 0; i < 3; i++)
+        (void)request(&fixture, i, false);
     while (status == 0)
         status = event_loop_step(&fixture.loop, EVENT_NEVER, &fixture.error);
     assert_int_equal(status, ERROR_DEVICE);

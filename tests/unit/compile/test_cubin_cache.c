@@ -52,7 +52,7 @@ static bool read_entry(struct compilation *compilation)
 {
     struct error error = {0};
     bool found = false;
-    if (cubin_cache_read(ENTRY, compilation, &found, &error) != 0)
+    if (cubin_cache_read(ENTRY, true, compilation, &found, &error) != 0)
         fail_msg("%s", error.message);
     return found;
 }
@@ -150,7 +150,7 @@ static void what_cannot_be_an_entry_is_replaced(void **state)
         assert_int_equal(system(command), 0);
         if (strcmp(plants[i], "true") == 0)
             plant_socket();
-        if (cubin_cache_read(ENTRY, &read, &(bool){true}, &error) != 0 ||
+        if (cubin_cache_read(ENTRY, true, &read, &(bool){true}, &error) != 0 ||
             cubin_cache_write(ENTRY, &written, &error) != 0)
             fail_msg("%s: %s", plants[i], error.message);
         assert_true(read_entry(&read));
