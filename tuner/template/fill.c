@@ -137,6 +137,16 @@ static struct fill *next_file(const struct template *template, size_t *at)
     return NULL;
 }
 
+/* Of a large file, also the date that nobody can set, which a copy on another machine has not. */
+static void hash_change(struct hash *hash, FILE *file)
+{
+    struct stat status;
+    if (file == NULL || fstat(fileno(file), &status) != 0 || status.st_size <= LARGEST)
+        return;
+    const int64_t date[] = {status.st_ctim.tv_sec, status.st_ctim.tv_nsec};
+    hash_add(hash, date, sizeof date);
+}
+
 json_t *fill_list_files(const struct template *template, char digits[HASH_BYTES])
 {
     json_t *hashes = json_object();
@@ -146,6 +156,7 @@ json_t *fill_list_files(const struct template *template, char digits[HASH_BYTES]
         FILE *file = open_regular(fill->path);
         hash_file(file, digits);
         hash_add(all, digits, HASH_BYTES);
+        hash_change(all, file);
         json_object_set_new(hashes, fill->path, json_string(digits));
         if (file != NULL)
             (void)fclose(file);

@@ -4,6 +4,9 @@
 #include "unit/scratch.h"
 #include "unit/test.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 enum { COUNT = 4 };
 
 struct bytes {
@@ -284,6 +287,27 @@ static void test_borders_are_zero(void **state)
     }
 }
 
+/* Its contents are not read. Whoever copies a file may keep its date, but not hide that it is another one. */
+static void test_a_large_file_with_its_old_date_is_another_one(void **state)
+{
+    (void)state;
+    struct buffer buffer = {.fill = {.kind = FILL_FILE, .path = (char *)"large.npy"}};
+    const struct template template = {.buffers = &buffer, .buffer_count = 1};
+    const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1000000000}};
+    char before[HASH_BYTES] = "";
+    char after[HASH_BYTES];
+    for (size_t i = 0; i < 3; i++) {
+        if (i != 1) {
+            (void)scratch_write("large.npy", i == 0 ? "one" : "two");
+            assert_int_equal(truncate("large.npy", (256 << 20) + 1), 0);
+            assert_int_equal(utimensat(AT_FDCWD, "large.npy", times, 0), 0);
+        }
+        json_decref(fill_list_files(&template, after));
+        assert_int_equal(strcmp(before, after) == 0, i == 1);
+        memcpy(before, after, sizeof before);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -299,6 +323,8 @@ int main(void)
         cmocka_unit_test(test_without_a_fill_it_is_poison),
         cmocka_unit_test(test_borders_are_zero),
         cmocka_unit_test_setup_teardown(test_files, scratch_enter, scratch_leave),
+        cmocka_unit_test_setup_teardown(test_a_large_file_with_its_old_date_is_another_one,
+                                        scratch_enter, scratch_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
