@@ -140,6 +140,21 @@ launches() {
     done
 }
 
+@test "a constraint on parameters and the number of SMs holds on the card at hand" {
+    range 2^13..2^17
+    sed -i 's/^block_size = .*/block_size = 256/' sweep.ini
+    echo "constraint = sm_count >= 100 or num_load == 1" >>sweep.ini
+    autotune cover --config sweep.ini --quiet
+    exits 0
+    has results/tuned.ini "allowed.1 = sm_count >= 100 or num_load == 1" "configuration.2.num_load = 4"
+    for sms in 132 60; do
+        stand_in "sm_count=$sms"
+        autotune explain --kernel scale --n 2^17 --factor 1.5
+        exits 0
+        equal "$(awk '$1 == "num_load" { print $2 }' out)" "$((sms == 132 ? 4 : 1))"
+    done
+}
+
 @test "problems at which every configuration is ruled out get none" {
     range 2^13..2^14
     sed -i -e 's/^block_size = .*/block_size = 256/' -e 's/^num_load = .*/num_load = 1/' sweep.ini

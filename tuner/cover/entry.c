@@ -93,10 +93,21 @@ static void add_configuration(struct draft *draft, size_t index, const struct bi
 /* --- constraints that rule a configuration out at some sizes, such as n % vector_width == 0. The sizes that
  * were measured do not show where such a constraint holds --- */
 
-/* Whether it names a value with a range, and something that is not a value of the problem. */
+/* The attributes that look-ups do not ask for: the number of SMs is that of the GPU at hand. */
+static void fixed_attributes(const struct gpu *gpu, struct bindings *device)
+{
+    struct bindings all = {0};
+    gpu_bindings(gpu, &all);
+    for (size_t i = 0; i < all.count; i++)
+        if (strcmp(all.items[i].name, "sm_count") != 0)
+            bindings_set(device, all.items[i].name, all.items[i].value);
+    bindings_release(&all);
+}
+
+/* Whether it names a value with a range or the number of SMs, and something that is not a value of the problem. */
 static bool is_of_both(const struct sweep_kernel *kernel, const struct expression *constraint)
 {
-    bool ranges = false;
+    bool ranges = expression_uses(constraint, "sm_count");
     bool others = false;
     for (size_t i = 0; i < kernel->cover.axis_count; i++)
         ranges = ranges || expression_uses(constraint, kernel->cover.axes[i].name);
@@ -106,7 +117,7 @@ static bool is_of_both(const struct sweep_kernel *kernel, const struct expressio
     return ranges && others;
 }
 
-/* Whether the constraint holds at every size, as far as that can be told without one. */
+/* Whether the constraint holds at every size and on every card, as far as that can be told without one. */
 static bool always_holds(const struct cover_session *session, const struct expression *constraint,
                          const struct bindings *device, const struct bindings *parameters)
 {
@@ -117,8 +128,8 @@ static bool always_holds(const struct cover_session *session, const struct expre
     return expression_boolean(constraint, &scope, &result, NULL) == 0 && result;
 }
 
-/* An expression on one line, with the GPU's values in place of the names of its attributes; but the number of
- * SMs is that of the GPU at hand. A new string. */
+/* An expression on one line, with the values of the attributes in `device` in place of their names. A new
+ * string. */
 static char *plain_text(const struct expression *expression, const struct bindings *device)
 {
     char *text = alloc_string("");
@@ -129,8 +140,7 @@ static char *plain_text(const struct expression *expression, const struct bindin
         while (quote == NULL && (isalnum((unsigned char)at[length]) || at[length] == '_'))
             length++;
         char *part = alloc_string_n(at, length > 0 ? length : 1);
-        const struct value *value =
-            strcmp(part, "sm_count") != 0 ? bindings_find(device, part) : NULL;
+        const struct value *value = bindings_find(device, part);
         alloc_append(&text, "%s",
                      value != NULL                     ? value_exact_text(*value, number)
                      : isspace((unsigned char)part[0]) ? " "
@@ -259,7 +269,7 @@ int cover_entry_check(const struct cover_session *session, struct error *error)
     struct draft draft;
     struct gpu gpu;
     if (gpu_from_arch("sm_90", &gpu, error) == 0)
-        gpu_bindings(&gpu, &device);
+        fixed_attributes(&gpu, &device);
     variant_defaults(&kernel->template, &parameters);
     begin(&draft, session);
     for (size_t i = 0; i < kernel->cover.axis_count; i++)
@@ -353,7 +363,7 @@ static void describe(struct draft *draft, const struct cover_session *session, c
     const struct gpu *gpu = &cover_session_study(session)->environment.gpu;
     const struct bindings *parameters[COVER_CONFIGURATIONS] = {NULL};
     struct bindings device = {0};
-    gpu_bindings(gpu, &device);
+    fixed_attributes(gpu, &device);
     begin(draft, session);
     draft->sm_count = (int)gpu->attributes[GPU_sm_count];
     for (size_t i = 0; i < count; i++) {
