@@ -413,7 +413,6 @@ static int read_entries(struct bundle *bundle, struct error *error)
             tuned_entry_release(&tuned->entries[i]);
     }
     tuned->count = kept;
-    cover_drop_covered(tuned);
     if (status == 0 && kept == 0)
         status = error_set_at(error, ERROR_CONFIG, path, 0,
                               "the file does not exist or has no entry; tune first");

@@ -21,9 +21,4 @@ bool cover_entry_choose(const struct tuned_entry *entry, const struct bindings *
 bool cover_entry_allows(const struct tuned_entry *entry, size_t configuration,
                         const struct bindings *problem);
 
-/* Drops the entries for problems for which a look-up among the covers of the same kernel, template
- * version, GPU and cache state finds their configuration or one that ties: the covers are shipped
- * instead. */
-void cover_drop_covered(struct tuned_file *tuned);
-
 #endif
