@@ -48,15 +48,6 @@ static int open_file(const char *path)
     }
 }
 
-/* Whether the path still leads to the open file: who held the lock before may have removed it. */
-static bool is_current(int file, const char *path)
-{
-    struct stat opened;
-    struct stat there;
-    return fstat(file, &opened) == 0 && lstat(path, &there) == 0 && opened.st_dev == there.st_dev &&
-           opened.st_ino == there.st_ino;
-}
-
 static void write_owner(int file)
 {
     char text[32];
@@ -76,35 +67,30 @@ static long read_owner(int file)
 static int take(struct device_lock *lock, struct error *error)
 {
     struct stat information;
-    for (;;) {
-        int file = open_file(lock->path);
-        if (file >= 0 && (fstat(file, &information) != 0 || !S_ISREG(information.st_mode) ||
-                          information.st_nlink > 1)) {
-            (void)close(file);
-            return error_set(error, ERROR_RECORD,
-                             "lock '%s' is not a file of its own; remove it, or choose another "
-                             "folder with AUTOTUNE_LOCK_FOLDER",
-                             lock->path);
-        }
-        if (file < 0 && error_is_file_limit(errno))
-            return error_set_errno(error, ERROR_RECORD, "cannot open lock '%s'", lock->path);
-        if (file < 0)
-            return error_set(error, ERROR_RECORD,
-                             "cannot open lock '%s' (%s); remove it, or choose another folder with "
-                             "AUTOTUNE_LOCK_FOLDER",
-                             lock->path, strerror(errno));
-        bool ours = flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-        if (ours && is_current(file, lock->path)) {
-            write_owner(file);
-            lock->file = file;
-            return 1;
-        }
-        if (!ours)
-            lock->owner = read_owner(file);
+    int file = open_file(lock->path);
+    if (file >= 0 && (fstat(file, &information) != 0 || !S_ISREG(information.st_mode) ||
+                      information.st_nlink > 1)) {
         (void)close(file);
-        if (!ours)
-            return 0;
+        return error_set(error, ERROR_RECORD,
+                         "lock '%s' is not a file of its own; remove it, or choose another "
+                         "folder with AUTOTUNE_LOCK_FOLDER",
+                         lock->path);
     }
+    if (file < 0 && error_is_file_limit(errno))
+        return error_set_errno(error, ERROR_RECORD, "cannot open lock '%s'", lock->path);
+    if (file < 0)
+        return error_set(error, ERROR_RECORD,
+                         "cannot open lock '%s' (%s); remove it, or choose another folder with "
+                         "AUTOTUNE_LOCK_FOLDER",
+                         lock->path, strerror(errno));
+    if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        lock->owner = read_owner(file);
+        (void)close(file);
+        return 0;
+    }
+    write_owner(file);
+    lock->file = file;
+    return 1;
 }
 
 int device_lock_try(struct device_lock *lock, const char *uuid, bool *held, struct error *error)
@@ -134,11 +120,8 @@ int device_lock_wait(struct device_lock *lock, struct error *error)
 
 void device_lock_release(struct device_lock *lock)
 {
-    if (lock->file >= 0) {
-        if (is_current(lock->file, lock->path))
-            (void)unlink(lock->path);
+    if (lock->file >= 0)
         (void)close(lock->file);
-    }
     free(lock->path);
     *lock = (struct device_lock){.file = -1};
 }
@@ -190,13 +173,19 @@ int lock_worker_run(struct channel *channel, const char *uuid, struct error *err
 
 /* --- the coordinator --- */
 
-/* Takes the next message, by `until_ns`. Returns 0 or an error, with which the worker is gone. */
-static int receive(struct worker *worker, int64_t until_ns, bool *held, long *owner,
-                   struct error *error)
+int lock_worker_begin(struct worker *worker, struct node *node, const char *uuid,
+                      struct error *error)
 {
+    return worker_start(worker, node, "lock", uuid, error);
+}
+
+int lock_worker_take(struct worker *worker, bool wait, bool *held, long *owner, struct error *error)
+{
+    int64_t timeout_ns = (int64_t)(worker_timeout_s(ANSWER_TIMEOUT_S) * 1e9);
     json_t *message = NULL;
     bool late;
-    int status = channel_receive_until(&worker->channel, until_ns, &late, &message, error);
+    int status = channel_receive_until(
+        &worker->channel, wait ? EVENT_NEVER : clock_ns() + timeout_ns, &late, &message, error);
     if (status == 1)
         status = message_error(message, error);
     else if (status == 0)
@@ -208,28 +197,6 @@ static int receive(struct worker *worker, int64_t until_ns, bool *held, long *ow
     json_decref(message);
     if (status != 0)
         (void)worker_stop(worker);
-    return status;
-}
-
-int lock_worker_begin(struct worker *worker, struct node *node, const char *uuid,
-                      struct error *error)
-{
-    return worker_start(worker, node, "lock", uuid, error);
-}
-
-int lock_worker_take(struct worker *worker, bool *held, long *owner, struct error *error)
-{
-    int64_t until_ns = clock_ns() + (int64_t)(worker_timeout_s(ANSWER_TIMEOUT_S) * 1e9);
-    return receive(worker, until_ns, held, owner, error);
-}
-
-int lock_worker_wait(struct worker *worker, struct error *error)
-{
-    bool held = false;
-    long owner;
-    int status = 0;
-    while (status == 0 && !held)
-        status = receive(worker, EVENT_NEVER, &held, &owner, error);
     if (status == ERROR_INTERRUPTED)
         (void)error_set(error, ERROR_INTERRUPTED,
                         "interrupted while another run was using the GPU");

@@ -31,7 +31,7 @@ int device_lock_try(struct device_lock *lock, const char *uuid, bool *held, stru
 /* Waits for it. Returns 0, ERROR_INTERRUPTED, or an error of device_lock_try(). */
 int device_lock_wait(struct device_lock *lock, struct error *error);
 
-void device_lock_release(struct device_lock *lock); /* removes the file if the lock was held */
+void device_lock_release(struct device_lock *lock); /* the file stays */
 
 /*
  * The lock on a GPU of another machine, which a worker there holds as long as it runs:
@@ -46,12 +46,9 @@ int lock_worker_run(struct channel *channel, const char *uuid, struct error *err
 int lock_worker_begin(struct worker *worker, struct node *node, const char *uuid,
                       struct error *error);
 
-/* Sets `*held`; if somebody else has the lock, `*owner` is the process. Returns 0, ERROR_RECORD,
- * ERROR_WORKER or ERROR_INTERRUPTED; the worker is then gone. */
-int lock_worker_take(struct worker *worker, bool *held, long *owner, struct error *error);
-
-/* Waits until it has the lock. Returns 0 or an error of lock_worker_take(); with one, the worker is
- * gone. */
-int lock_worker_wait(struct worker *worker, struct error *error);
+/* Sets `*held`; if somebody else has the lock, `*owner` is the process, and a second call with `wait` waits until it
+ * is held. Returns 0, ERROR_RECORD, ERROR_WORKER or ERROR_INTERRUPTED; the worker is then gone. */
+int lock_worker_take(struct worker *worker, bool wait, bool *held, long *owner,
+                     struct error *error);
 
 #endif

@@ -263,14 +263,17 @@ static int leave_gpus(const struct fleet *fleet, struct error *error)
 /* On the GPU's own machine. */
 static int try_lock(struct fleet_gpu *gpu, bool *held, struct error *error)
 {
-    return node_is_here(gpu->node) ? device_lock_try(&gpu->lock, gpu->gpu.uuid, held, error)
-                                   : lock_worker_take(&gpu->holder, held, &gpu->lock.owner, error);
+    return node_is_here(gpu->node)
+               ? device_lock_try(&gpu->lock, gpu->gpu.uuid, held, error)
+               : lock_worker_take(&gpu->holder, false, held, &gpu->lock.owner, error);
 }
 
 static int wait_for_lock(struct fleet_gpu *gpu, struct error *error)
 {
-    return node_is_here(gpu->node) ? device_lock_wait(&gpu->lock, error)
-                                   : lock_worker_wait(&gpu->holder, error);
+    bool held;
+    return node_is_here(gpu->node)
+               ? device_lock_wait(&gpu->lock, error)
+               : lock_worker_take(&gpu->holder, true, &held, &gpu->lock.owner, error);
 }
 
 /* Another run has the lock. */

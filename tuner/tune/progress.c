@@ -108,16 +108,14 @@ bool progress_is_due(const struct progress *progress)
                                    (progress->terminal ? terminal_interval_ns : log_interval_ns);
 }
 
-/* Whether it is time for another line. */
+/* Whether another line is shown now. */
 static bool is_due(struct progress *progress, bool improved)
 {
-    int64_t now = clock_ns();
-    int64_t interval = progress->terminal ? terminal_interval_ns : log_interval_ns;
-    bool at_once = improved && progress->history && !progress->terminal;
-    if (progress->quiet || (!at_once && now - progress->shown_ns < interval))
-        return false;
-    progress->shown_ns = now;
-    return true;
+    bool at_once = improved && progress->history && !progress->terminal && !progress->quiet;
+    bool due = at_once || progress_is_due(progress);
+    if (due)
+        progress->shown_ns = clock_ns();
+    return due;
 }
 
 /* Notes a time; true if it is the best so far. */
