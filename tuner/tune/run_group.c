@@ -297,27 +297,15 @@ static void tell_suggestions(const struct run *run, struct tuning_job *job)
     free(results);
 }
 
-/* Has the first proposals, those by `end_ns`, compiled of the next search from job `index` on. */
-static int prepare_from(struct run_group *group, size_t index, int64_t end_ns, struct error *error)
+/* Has the search's first proposals, those by `end_ns`, compiled. */
+static int begin_search(struct run *run, struct tuning_job *job, int64_t end_ns,
+                        struct error *error)
 {
-    while (index < group->job_count && !is_to_do(&group->jobs[index]))
-        index++;
-    if (index == group->job_count || group->jobs[index].proposer == NULL)
+    if (job->proposer == NULL)
         return 0;
-    struct tuning_job *job = &group->jobs[index];
-    int status = 0;
-    if (!job->prepared) {
-        tell_suggestions(group->run, job);
-        status = tell_near(group->run, job, error);
-    }
-    return status != 0 ? status : tune_job_prepare(job, group->run->pool, end_ns, error);
-}
-
-/* So that the compile workers are busy during a job's finals, which need not wait for long. */
-static int prepare_next(void *user, const struct tuning_job *job, struct error *error)
-{
-    struct run_group *group = user;
-    return prepare_from(group, (size_t)(job - group->jobs) + 1, clock_ns() + EARLY_NS, error);
+    tell_suggestions(run, job);
+    int status = tell_near(run, job, error);
+    return status != 0 ? status : tune_job_prepare(job, run->pool, end_ns, error);
 }
 
 static int tune_one(struct run_group *group, struct tuning *tuning, size_t index,
@@ -332,7 +320,7 @@ static int tune_one(struct run_group *group, struct tuning *tuning, size_t index
         run_limits_end_ns(&group->limits, job->kernel, now_ns, (left + 1) / 2, (of_kernel + 1) / 2);
     allowance_begin(&tuning->allowance, now_ns, end_ns, last_ns);
     group->run->progress.end_ns = end_ns;
-    int status = prepare_from(group, index, allowance_search_end(&tuning->allowance), error);
+    int status = begin_search(group->run, job, allowance_search_end(&tuning->allowance), error);
     return status != 0 ? status : tune_job(tuning, job, error);
 }
 
@@ -364,7 +352,6 @@ int run_group_tune(void *owner, struct error *error)
                             .progress = &run->progress,
                             .timings = &run->timings,
                             .launch_timeout_s = run->sweep->launch_timeout_s,
-                            .before_finals = prepare_next,
                             .notice = pass_notice,
                             .user = group};
     if (run->options.exhaustive > 0)

@@ -29,7 +29,7 @@ struct tuning {
     struct race_rules rules;
     double launch_timeout_s;
     struct allowance allowance; /* of the job at hand */
-    /* Called before a job's finals, in which the job needs no compiler; NULL: not called */
+    /* Called before a job's finals, and may change the rules; NULL: not called */
     int (*before_finals)(void *user, const struct tuning_job *job, struct error *error);
     /* Something that the user should know; NULL: nobody is told */
     void (*notice)(void *user, const struct error *notice);

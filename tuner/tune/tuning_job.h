@@ -35,7 +35,6 @@ struct tuning_job {
     struct proposer *proposer; /* the search; NULL: every variant is tried */
     size_t evaluations; /* variants that a search may try, known ones included; 0: any number */
     int64_t begin_ns;   /* when tuning it began, less what earlier runs spent on it */
-    bool prepared;      /* its first proposals were requested: tune_job_prepare() */
     bool exhausted;     /* the search has nothing left to propose */
     struct compile_job
         *reference;           /* the source with its defaults; NULL where no reference needs it */
