@@ -10,17 +10,11 @@
 #include "cover/runs.h"
 #include "record/cover_choice.h"
 #include "template/space.h"
+
 #include "unit/scratch.h"
+#include "unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 enum { SMS = 132, THREADS_PER_SM = 2048, VARIANTS = 64 };
 

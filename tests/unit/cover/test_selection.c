@@ -1,12 +1,7 @@
 #include "cover/selection.h"
 
 #include "unit/cover/cover_fixture.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 enum { SIZES = 19 }; /* 2^10 … 2^28 */
 

@@ -2,14 +2,9 @@
 
 #include "base/alloc.h"
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit/test.h"
 
-#include <cmocka.h>
+#include <math.h>
 
 /* A kernel with problem values m, n, k of 2^low … 2^high; `constraint` may be NULL. */
 struct scene {

@@ -2,20 +2,13 @@
 #include "autotune/tuned.h"
 
 #include "base/alloc.h"
+
 #include "unit/cover_fixture.h"
 #include "unit/scratch.h"
+#include "unit/test.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 static const struct tuned_gpu alpha = {"Alpha", 80, 100, 1000, 0};
 

@@ -3,24 +3,20 @@
  * the compiler. Compiled in: the library hides its parts.
  */
 #include "../../tuner/library/kernel/kernel.c"
+
 #include "../../tuner/library/kernel/kernels.c"
 #include "../../tuner/library/kernel/launch.c"
 #include "../../tuner/library/kernel/scalars.c"
-
 #include "compile/cubin_cache.h"
 #include "compile/nvrtc.h"
 #include "template/template_load.h"
+
 #include "unit/scratch.h"
+#include "unit/test.h"
 
 #include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 
 /* A driver with a context, and a bundle in the current folder. */
 struct world {

@@ -3,18 +3,12 @@
 
 #include "base/alloc.h"
 #include "record/tuned_file.h"
+
 #include "unit/cover_fixture.h"
 #include "unit/scratch.h"
+#include "unit/test.h"
 
 #include <autotune/tuned.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 /* The entry of COVER. */
 static struct tuned_entry fixture_entry(void)
