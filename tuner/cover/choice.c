@@ -9,18 +9,6 @@
 /* Differences below this are rounding. */
 static const double rounding = 1e-12;
 
-struct loss choice_loss(const struct losses *losses, const size_t *chosen, size_t count)
-{
-    struct loss loss = {0};
-    for (size_t size = 0; size < losses->sizes; size++) {
-        double least = LOSS_FAILED;
-        for (size_t i = 0; i < count; i++)
-            least = fmin(least, losses_alone(losses, chosen[i], size));
-        loss_add(&loss, losses->sizes, least);
-    }
-    return loss;
-}
-
 /* What all but chosen[place] lose at each size. */
 static void lose_without(const struct losses *losses, const size_t *chosen, size_t count,
                          size_t place, double *least)

@@ -20,7 +20,4 @@ enum { CHOICE_LIMIT = 16 };
  */
 size_t choice_make(const struct losses *losses, size_t limit, double worth, size_t *chosen);
 
-/* What these lose together. */
-struct loss choice_loss(const struct losses *losses, const size_t *chosen, size_t count);
-
 #endif

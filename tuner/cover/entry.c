@@ -223,10 +223,10 @@ static bool names_compiled(const struct draft *draft, const char *name)
     return names;
 }
 
-/* The statistics of the candidate's main launch, from the first size at which it was run. */
-static const struct kernel_stats *stats_of(const struct cover_session *session, size_t candidate)
+/* The statistics of the nominee's main launch, from the first size at which it was run. */
+static const struct kernel_stats *stats_of(const struct cover_session *session, size_t nominee)
 {
-    const struct bindings *parameters = &session->candidates.items[candidate];
+    const struct bindings *parameters = &session->nominees.items[nominee];
     for (size_t i = 0; i < session->sizes.count; i++) {
         const struct study *study = &session->rounds[i];
         for (size_t j = 0; j < study->result_count; j++) {
@@ -238,9 +238,9 @@ static const struct kernel_stats *stats_of(const struct cover_session *session, 
     return NULL;
 }
 
-static void add_compiled(struct draft *draft, size_t index, size_t candidate)
+static void add_compiled(struct draft *draft, size_t index, size_t nominee)
 {
-    const struct kernel_stats *stats = stats_of(draft->session, candidate);
+    const struct kernel_stats *stats = stats_of(draft->session, nominee);
     if (stats != NULL && stats->registers > 0 && names_compiled(draft, "registers"))
         add(draft, alloc_format("compiled.%zu.registers", index + 1), "%d", stats->registers);
     if (stats != NULL && stats->blocks_per_sm > 0 && names_compiled(draft, "blocks_per_sm"))
@@ -292,40 +292,21 @@ int cover_entry_check(const struct cover_session *session, struct error *error)
 
 /* --- the entry --- */
 
-/* What an entry of any kind has, with today's date. */
+/* Of a tuned size, but with today's date and the values that all problems have; what is for one problem is not
+ * written. */
 static void fill_entry(const struct cover_session *session, struct tuned_entry *entry)
 {
-    struct tuned_entry whole;
     char date[32] = "";
     time_t now = time(NULL);
     struct tm utc;
-    tuned_entry_from_study(cover_session_study(session), &whole);
-    free(whole.section);
-    free(whole.date);
+    tuned_entry_from_study(cover_session_study(session), entry);
+    free(entry->section);
+    free(entry->date);
+    entry->section = NULL;
     if (gmtime_r(&now, &utc) != NULL)
         (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    for (size_t i = 0; i < whole.tie_count; i++)
-        bindings_release(&whole.ties[i]);
-    free(whole.ties);
-    bindings_release(&whole.parameters);
-    bindings_copy(&whole.problem, &session->range.fixed);
-    *entry = (struct tuned_entry){.kernel = whole.kernel,
-                                  .template_name = whole.template_name,
-                                  .template_hash = whole.template_hash,
-                                  .gpu = whole.gpu,
-                                  .arch = whole.arch,
-                                  .compute_capability = whole.compute_capability,
-                                  .sm_count = whole.sm_count,
-                                  .l2_bytes = whole.l2_bytes,
-                                  .memory_bytes = whole.memory_bytes,
-                                  .memory_gb_per_s = whole.memory_gb_per_s,
-                                  .driver = whole.driver,
-                                  .nvrtc = whole.nvrtc,
-                                  .autotune = whole.autotune,
-                                  .date = alloc_string(date),
-                                  .command = whole.command,
-                                  .cache = whole.cache,
-                                  .problem = whole.problem};
+    entry->date = alloc_string(date);
+    bindings_copy(&entry->problem, &session->range.fixed);
 }
 
 /* "0.93": digits beyond what was measured would only be noise to the reader. Returns `text`. */
@@ -356,7 +337,7 @@ static void add_size(struct draft *draft, const struct selection_option *option,
     free(text);
 }
 
-/* The cover's own lines, but for its sizes and losses, with these candidates. */
+/* The cover's own lines, but for its sizes and losses, with these nominees. */
 static void describe(struct draft *draft, const struct cover_session *session, const size_t *chosen,
                      size_t count)
 {
@@ -367,7 +348,7 @@ static void describe(struct draft *draft, const struct cover_session *session, c
     begin(draft, session);
     draft->sm_count = (int)gpu->attributes[GPU_sm_count];
     for (size_t i = 0; i < count; i++) {
-        parameters[i] = &session->candidates.items[chosen[i]];
+        parameters[i] = &session->nominees.items[chosen[i]];
         add_configuration(draft, i, parameters[i]);
     }
     add_allowed(draft, &device, parameters, count);
@@ -381,17 +362,17 @@ double *cover_entry_estimates(const struct cover_session *session)
 {
     const size_t sizes = session->sizes.count;
     const size_t axes = session->sizes.axes;
-    const size_t candidates = session->candidates.count;
-    double *estimates = alloc_zeroed(candidates * sizes, sizeof *estimates);
+    const size_t nominees = session->nominees.count;
+    double *estimates = alloc_zeroed(nominees * sizes, sizeof *estimates);
     size_t all[COVER_CONFIGURATIONS] = {0};
     struct value problem[COVER_VALUES];
     struct error unused;
     struct draft draft;
-    for (size_t i = 0; i < candidates; i++)
+    for (size_t i = 0; i < nominees; i++)
         all[i] = i;
-    describe(&draft, session, all, candidates);
+    describe(&draft, session, all, nominees);
     char *text = size_text(&session->range.kernel->cover, sizes_at(&session->sizes, 0));
-    for (size_t i = 0; i < candidates; i++)
+    for (size_t i = 0; i < nominees; i++)
         alloc_append(&text, " 1");
     add(&draft, alloc_string("measured.1"), "%s us", text);
     bool finished = finish(&draft, session->config, 0, &unused) == 0;
@@ -399,7 +380,7 @@ double *cover_entry_estimates(const struct cover_session *session)
     for (size_t size = 0; size < sizes && finished; size++) {
         for (size_t i = 0; i < axes; i++)
             problem[i] = value_integer(sizes_at(&session->sizes, size)[i]);
-        for (size_t i = 0; i < candidates; i++)
+        for (size_t i = 0; i < nominees; i++)
             estimates[i * sizes + size] = cover_estimate(draft.cover, i, problem);
     }
     free(text);

@@ -10,7 +10,7 @@
  * the length of their lines. Returns 0, or ERROR_CONFIG at the line of `cover` in the sweep. */
 int cover_entry_check(const struct cover_session *session, struct error *error);
 
-/* The estimates of the session's candidates, [candidate * sizes + size], as the cover will have them; 1 if the
+/* The estimates of the session's nominees, [nominee * sizes + size], as the cover will have them; 1 if the
  * template has none. A new array. */
 double *cover_entry_estimates(const struct cover_session *session);
 

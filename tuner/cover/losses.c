@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const double squares_share = 5;
 static const double worst_share = 0.02;
@@ -75,22 +74,6 @@ double losses_alone(const struct losses *losses, size_t configuration, size_t si
     return losses->ruled_out[configuration * losses->sizes + size]
                ? LOSS_FAILED
                : losses_of(losses, configuration, size);
-}
-
-void losses_select(struct losses *selected, const struct losses *losses, const size_t *chosen,
-                   size_t count)
-{
-    const size_t sizes = losses->sizes;
-    *selected = (struct losses){.configurations = count,
-                                .sizes = sizes,
-                                .values = alloc_zeroed(count * sizes, sizeof(double)),
-                                .ruled_out = alloc_zeroed(count * sizes, sizeof(bool))};
-    for (size_t i = 0; i < count; i++) {
-        memcpy(&selected->values[i * sizes], &losses->values[chosen[i] * sizes],
-               sizes * sizeof *selected->values);
-        memcpy(&selected->ruled_out[i * sizes], &losses->ruled_out[chosen[i] * sizes],
-               sizes * sizeof *selected->ruled_out);
-    }
 }
 
 double loss_objective(struct loss loss)

@@ -41,10 +41,6 @@ double losses_of(const struct losses *losses, size_t configuration, size_t size)
 /* The same where there may be no other that is allowed: what is ruled out has failed. */
 double losses_alone(const struct losses *losses, size_t configuration, size_t size);
 
-/* A copy with the configurations that `chosen` names, in that order. */
-void losses_select(struct losses *selected, const struct losses *losses, const size_t *chosen,
-                   size_t count);
-
 /* Over all sizes; all zero at first. */
 struct loss {
     double mean;

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOMINEES_PER_CONFIGURATION = 10, CANDIDATES_PER_CONFIGURATION = 4 };
+/* For each configuration that may be shipped: those that are chosen together, and with the fastest of each size. */
+enum { CHOSEN_PER_CONFIGURATION = 4, NOMINEES_PER_CONFIGURATION = 10 };
 
 /* Of a budget: for tuning, until when everything may be measured again with other nominees, and when
  * nothing further is begun. */
@@ -98,10 +99,6 @@ static int tune(struct cover_session *session, const struct sizes *plan, struct 
 static void drop_refuted(struct cover_session *session)
 {
     struct nominees kept = {0};
-    for (size_t i = session->nominees.count; i-- > 0;)
-        if (nominees_has(&session->refuted, &session->nominees.items[i]))
-            for (size_t size = 0; size < session->sizes.count; size++)
-                session->in_rounds[size] -= session->in_rounds[size] > i;
     for (size_t i = 0; i < session->nominees.count; i++)
         if (!nominees_has(&session->refuted, &session->nominees.items[i]))
             (void)nominees_add(&kept, &session->nominees.items[i]);
@@ -127,7 +124,7 @@ static void drop_unmeasured(struct cover_session *session)
     double *times_ns = nominees_times(&session->nominees, session->rounds, count);
     for (size_t i = 0; i < count; i++) {
         const int64_t *size = sizes_at(&session->sizes, i);
-        if (session->in_rounds[i] > 0 &&
+        if (session->nominees.count > 0 &&
             !is_measured(times_ns, session->nominees.count, i, count)) {
             cover_session_leave_out(session, size);
             study_release(&session->tuned[i]);
@@ -136,7 +133,6 @@ static void drop_unmeasured(struct cover_session *session)
         }
         session->tuned[kept.count] = session->tuned[i];
         session->rounds[kept.count] = session->rounds[i];
-        session->in_rounds[kept.count] = session->in_rounds[i];
         (void)sizes_add(&kept, size);
     }
     free(times_ns);
@@ -150,7 +146,7 @@ static int hold_rounds(struct cover_session *session, struct error *error)
     struct sizes sizes = {.axes = session->sizes.axes};
     size_t *indices = alloc_zeroed(session->sizes.count, sizeof *indices);
     for (size_t i = 0; i < session->sizes.count; i++)
-        if (session->in_rounds[i] < session->nominees.count) {
+        if (session->nominees.count > 0 && session->rounds[i].result_count == 0) {
             indices[sizes.count] = i;
             (void)sizes_add(&sizes, sizes_at(&session->sizes, i));
         }
@@ -160,7 +156,6 @@ static int hold_rounds(struct cover_session *session, struct error *error)
     for (size_t i = 0; i < sizes.count && status == 0; i++) {
         study_release(&session->rounds[indices[i]]);
         session->rounds[indices[i]] = studies[i];
-        session->in_rounds[indices[i]] = session->nominees.count;
     }
     if (sizes.count > 0)
         session->rounds_s = (cover_runs_spent_s(session) - begin_s) / (double)sizes.count;
@@ -197,17 +192,16 @@ static bool can_nominate(const struct cover_session *session)
            (double)session->sizes.count * session->rounds_s < left_s(session, nominated_share);
 }
 
-static size_t most_candidates(const struct cover_session *session)
-{
-    return least_of(CANDIDATES_PER_CONFIGURATION * session->configurations, CANDIDATES_LIMIT);
-}
-
+/* What was measured without the new ones is measured again, or taken from the record. */
 static void nominate(struct cover_session *session)
 {
-    size_t most = least_of(NOMINEES_PER_CONFIGURATION * session->configurations, NOMINEES_LIMIT);
-    (void)nominees_nominate(&session->nominees, &session->refuted, session->tuned, &session->sizes,
-                            most_candidates(session),
-                            least_of(most, cover_runs_most_nominees(session)));
+    size_t most = least_of(NOMINEES_PER_CONFIGURATION * session->configurations,
+                           cover_runs_most_nominees(session));
+    size_t chosen = least_of(CHOSEN_PER_CONFIGURATION * session->configurations, NOMINEES_LIMIT);
+    bool added = nominees_nominate(&session->nominees, &session->refuted, session->tuned,
+                                   &session->sizes, chosen, most);
+    for (size_t i = 0; i < session->sizes.count && added; i++)
+        study_release(&session->rounds[i]);
 }
 
 static int fail_without_nominees(const struct cover_session *session, struct error *error)
@@ -239,26 +233,17 @@ static int measure_nominees(struct cover_session *session, const struct sizes *p
                                                        : status;
 }
 
-/* Takes the best of the nominees as candidates, and what they lose against all; and chooses from them. */
+/* Chooses configurations from the nominees. */
 static void choose(struct cover_session *session)
 {
     const size_t sizes = session->sizes.count;
-    struct losses all;
-    size_t selected[CANDIDATES_LIMIT];
-    double *times_ns = nominees_times(&session->nominees, session->rounds, sizes);
-    losses_init(&all, times_ns, session->nominees.count, sizes);
-    size_t count = nominees_select(&all, most_candidates(session), selected);
-    for (size_t i = 0; i < count; i++)
-        (void)nominees_add(&session->candidates, &session->nominees.items[selected[i]]);
-    session->times_ns = nominees_times(&session->candidates, session->rounds, sizes);
-    losses_select(&session->losses, &all, selected, count);
+    session->times_ns = nominees_times(&session->nominees, session->rounds, sizes);
+    losses_init(&session->losses, session->times_ns, session->nominees.count, sizes);
     double *estimates = cover_entry_estimates(session);
     const struct selection_times times = {session->times_ns, estimates};
     selection_make(&session->selection, &session->losses, &times, &session->sizes,
                    session->configurations);
-    losses_release(&all);
     free(estimates);
-    free(times_ns);
 }
 
 int cover_measure(struct cover_session *session, struct error *error)

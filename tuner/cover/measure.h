@@ -5,8 +5,8 @@
  *     cover_measure
  *     cover_session_release, also after an error
  *
- * First some sizes are tuned, and the resulting candidates are measured at all of them; then come
- * further sizes, where it is least certain which configuration is the fastest. What the record has is not measured again.
+ * Some sizes are tuned, and the resulting nominees are measured at all sizes. What the record has is not
+ * measured again.
  */
 #ifndef AUTOTUNE_COVER_MEASURE_H
 #define AUTOTUNE_COVER_MEASURE_H
@@ -15,7 +15,7 @@
 #include "cover/session.h"
 
 /*
- * Measures until the sizes suffice or the budget is spent, and selects the configurations. Returns 0;
+ * Measures until all sizes are measured or the budget is spent, and selects the configurations. Returns 0;
  * ERROR_NOTHING_VALID if nothing could be measured at any size; ERROR_INTERRUPTED; or the error of a
  * run.
  */

@@ -20,9 +20,6 @@ static const double worth_nominating = 0.0001;
  * fastest few there. */
 static const double most_behind = 0.1;
 
-/* Others must lower loss_objective() by as much before everything is measured again. */
-static const double worth_adding = 0.002;
-
 static size_t find(const struct nominees *nominees, const struct bindings *parameters)
 {
     size_t i = 0;
@@ -138,18 +135,6 @@ static void estimate_missing(struct losses *losses, const double *times, const s
         }
 }
 
-/* The objective of all that are in `nominees` together. */
-static double objective_of(const struct nominees *nominees, const struct nominees *list,
-                           const struct losses *losses)
-{
-    size_t *chosen = alloc_zeroed(nominees->count, sizeof *chosen);
-    for (size_t i = 0; i < nominees->count; i++)
-        chosen[i] = find(list, &nominees->items[i]);
-    double objective = loss_objective(choice_loss(losses, chosen, nominees->count));
-    free(chosen);
-    return objective;
-}
-
 bool nominees_nominate(struct nominees *nominees, const struct nominees *refuted,
                        const struct study *studies, const struct sizes *sizes, size_t limit,
                        size_t most)
@@ -168,24 +153,12 @@ bool nominees_nominate(struct nominees *nominees, const struct nominees *refuted
     losses_init(&losses, times, list.count, sizes->count);
     estimate_missing(&losses, times, sizes);
     size_t count = choice_make(&losses, limit, worth_nominating, chosen);
-    double least = loss_objective(choice_loss(&losses, chosen, count));
-    if (nominees->count == 0 || objective_of(nominees, &list, &losses) > least + worth_adding) {
-        for (size_t i = 0; i < count && nominees->count < NOMINEES_LIMIT; i++)
-            (void)nominees_add(nominees, &list.items[chosen[i]]);
-        shortlist(nominees, podiums, sizes->count, most);
-    }
+    for (size_t i = 0; i < count && nominees->count < NOMINEES_LIMIT; i++)
+        (void)nominees_add(nominees, &list.items[chosen[i]]);
+    shortlist(nominees, podiums, sizes->count, most);
     losses_release(&losses);
     free(times);
     free(podiums);
     nominees_release(&list);
     return nominees->count > before;
-}
-
-size_t nominees_select(const struct losses *losses, size_t limit, size_t *selected)
-{
-    if (losses->configurations > limit)
-        return choice_make(losses, limit, 0, selected);
-    for (size_t i = 0; i < losses->configurations; i++)
-        selected[i] = i;
-    return losses->configurations;
 }

@@ -1,7 +1,4 @@
-/*
- * The configurations that are measured at every size, because they did well at one of those that were
- * tuned, and the best of them, from which a cover chooses.
- */
+/* The configurations that are measured at every size, because they did well at one of those that were tuned. */
 #ifndef AUTOTUNE_NOMINEES_H
 #define AUTOTUNE_NOMINEES_H
 
@@ -13,10 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum {
-    NOMINEES_LIMIT = 64,
-    CANDIDATES_LIMIT = 32 /* as many configurations as a cover can have */
-};
+enum { NOMINEES_LIMIT = 32 /* as many configurations as a cover can have */ };
 
 struct nominees {
     struct bindings *items;
@@ -41,15 +35,10 @@ double *nominees_times(const struct nominees *nominees, const struct study *stud
  * estimated from the nearest sizes at which it was. What is in `refuted` is not
  * nominated.
  *
- * Existing `nominees` stay; others are added if they are worth it. Returns whether any was.
+ * Existing `nominees` stay. Returns whether any was added.
  */
 bool nominees_nominate(struct nominees *nominees, const struct nominees *refuted,
                        const struct study *studies, const struct sizes *sizes, size_t limit,
                        size_t most);
-
-/* Selects at most `limit` (1 to CANDIDATES_LIMIT) nominees that together lose least, or all, in their
- * order, if there are no more. `selected`, with room for `limit`, is set to their indices. Returns how
- * many. */
-size_t nominees_select(const struct losses *losses, size_t limit, size_t *selected);
 
 #endif

@@ -15,11 +15,6 @@ static const struct cover_axis *axis_of(const struct problem_range *range, const
     return NULL;
 }
 
-size_t problem_range_axes(const struct problem_range *range)
-{
-    return range->kernel->cover.axis_count;
-}
-
 int problem_range_init(struct problem_range *range, const struct sweep_kernel *kernel,
                        const char *sweep_path, struct error *error)
 {
@@ -166,20 +161,6 @@ double sizes_distance(const int64_t *a, const int64_t *b, size_t axes)
     return sum;
 }
 
-double sizes_nearest(const struct sizes *sizes, const int64_t *size, size_t *nearest)
-{
-    double least = INFINITY;
-    *nearest = 0;
-    for (size_t i = 0; i < sizes->count; i++) {
-        double distance = sizes_distance(sizes_at(sizes, i), size, sizes->axes);
-        if (distance >= least)
-            continue;
-        least = distance;
-        *nearest = i;
-    }
-    return least;
-}
-
 static int compare_sizes(const int64_t *left, const int64_t *right, size_t axes)
 {
     for (size_t i = 0; i < axes; i++)
@@ -199,27 +180,4 @@ size_t sizes_insert(struct sizes *sizes, const int64_t *size)
     memcpy(at, size, sizes->axes * sizeof *size);
     sizes->count++;
     return place;
-}
-
-static double volume(const int64_t *size, size_t axes)
-{
-    double product = 1;
-    for (size_t i = 0; i < axes; i++)
-        product *= (double)size[i];
-    return product;
-}
-
-static int compare_volumes(const void *a, const void *b, void *user)
-{
-    const size_t *axes = user;
-    double left = volume(a, *axes);
-    double right = volume(b, *axes);
-    return (left > right) - (left < right);
-}
-
-void sizes_sort(struct sizes *sizes)
-{
-    if (sizes->count > 1)
-        qsort_r(sizes->values, sizes->count, sizes->axes * sizeof *sizes->values, compare_volumes,
-                &sizes->axes);
 }

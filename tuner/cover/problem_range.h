@@ -26,8 +26,6 @@ int problem_range_init(struct problem_range *range, const struct sweep_kernel *k
                        const char *sweep_path, struct error *error);
 void problem_range_release(struct problem_range *range);
 
-size_t problem_range_axes(const struct problem_range *range);
-
 /* A size as problem values, in the template's order; and the reverse, which returns false if the
  * problem is outside the range or differs in a fixed value. */
 void problem_range_bind(const struct problem_range *range, const int64_t *size,
@@ -60,13 +58,6 @@ size_t sizes_insert(struct sizes *sizes, const int64_t *size);
 const int64_t *sizes_at(const struct sizes *sizes, size_t index);
 void sizes_release(struct sizes *sizes);
 
-/* Sorts them by the product of their values, so that neighbours are alike. */
-void sizes_sort(struct sizes *sizes);
-
 double sizes_distance(const int64_t *a, const int64_t *b, size_t axes);
-
-/* The distance from a size to the nearest in a list, and which one that is; INFINITY if the list is
- * empty. */
-double sizes_nearest(const struct sizes *sizes, const int64_t *size, size_t *nearest);
 
 #endif

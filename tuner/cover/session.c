@@ -48,14 +48,10 @@ void cover_session_add(struct cover_session *session, const int64_t *size, struc
     size_t behind = count - 1 - place;
     session->tuned = alloc_resize(session->tuned, count, sizeof *session->tuned);
     session->rounds = alloc_resize(session->rounds, count, sizeof *session->rounds);
-    session->in_rounds = alloc_resize(session->in_rounds, count, sizeof *session->in_rounds);
     memmove(&session->tuned[place + 1], &session->tuned[place], behind * sizeof *session->tuned);
     memmove(&session->rounds[place + 1], &session->rounds[place], behind * sizeof *session->rounds);
-    memmove(&session->in_rounds[place + 1], &session->in_rounds[place],
-            behind * sizeof *session->in_rounds);
     session->tuned[place] = study;
     session->rounds[place] = (struct study){0};
-    session->in_rounds[place] = 0;
 }
 
 void cover_session_leave_out(struct cover_session *session, const int64_t *size)
@@ -82,7 +78,6 @@ void cover_session_forget_refuted(struct cover_session *session)
 void cover_session_release(struct cover_session *session)
 {
     selection_release(&session->selection);
-    nominees_release(&session->candidates);
     losses_release(&session->losses);
     free(session->times_ns);
     for (size_t i = 0; i < session->sizes.count; i++) {
@@ -91,7 +86,6 @@ void cover_session_release(struct cover_session *session)
     }
     free(session->tuned);
     free(session->rounds);
-    free(session->in_rounds);
     cover_session_forget_refuted(session);
     nominees_release(&session->nominees);
     nominees_release(&session->seeds);

@@ -1,6 +1,6 @@
 /*
  * What is known while a cover is being made (measure.h): the sizes, their studies, the
- * candidates and the cover so far. A size has up to two studies:
+ * nominees and the cover so far. A size has up to two studies:
  *
  * - tuned: like any problem of a sweep; in the record, it has the kernel's name;
  * - rounds: only the nominees, which did well at some size, measured in turn, round after round;
@@ -36,7 +36,6 @@ struct cover_session {
     struct sizes sizes;    /* in order: the same sizes are the same session */
     struct study *tuned;   /* of each size; no results: only the nominees are measured there */
     struct study *rounds;  /* likewise; no results: not measured yet */
-    size_t *in_rounds;     /* how many nominees there were then */
     struct sizes left_out; /* nothing could be measured there */
     size_t refused_count;  /* of these, not for lack of time */
     struct error refusal;  /* the first reason */
@@ -47,9 +46,8 @@ struct cover_session {
     struct nominees seeds;
     double rounds_s; /* what the rounds at a size took, on average */
 
-    struct nominees candidates; /* the best of the nominees; what follows is about these */
-    double *times_ns;           /* [candidate * sizes + size], from the rounds */
-    struct losses losses;       /* from the fastest nominee at each size */
+    double *times_ns;     /* [nominee * sizes + size], from the rounds */
+    struct losses losses; /* from the fastest nominee at each size */
     struct selection selection;
 };
 

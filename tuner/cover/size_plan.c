@@ -38,7 +38,7 @@ static void spread_size(const struct problem_range *range, size_t index, int64_t
 {
     static const size_t bases[SWEEP_COVER_AXES] = {2, 3, 5, 7, 11, 13};
     static const int bits[] = {3, 0, 6};
-    for (size_t i = 0; i < problem_range_axes(range); i++) {
+    for (size_t i = 0; i < range->kernel->cover.axis_count; i++) {
         const struct cover_axis *axis = &range->kernel->cover.axes[i];
         double octaves = log2((double)axis->high / (double)axis->low);
         double value = (double)axis->low * exp2(octaves * halton(index, bases[i]));
@@ -72,7 +72,7 @@ static int add_spread(const struct problem_range *range, size_t count, struct si
 static int add_corners(const struct problem_range *range, size_t count, struct sizes *sizes,
                        struct error *error)
 {
-    const size_t axes = problem_range_axes(range);
+    const size_t axes = range->kernel->cover.axis_count;
     int64_t size[SWEEP_COVER_AXES];
     int status = 0;
     for (size_t corner = 0; corner < (size_t)1 << axes && sizes->count < count && status == 0;

@@ -5,6 +5,19 @@
 #include "unit/cover/cover_fixture.h"
 #include "unit/test.h"
 
+/* What these lose together. */
+static struct loss choice_loss(const struct losses *losses, const size_t *chosen, size_t count)
+{
+    struct loss loss = {0};
+    for (size_t size = 0; size < losses->sizes; size++) {
+        double least = LOSS_FAILED;
+        for (size_t i = 0; i < count; i++)
+            least = fmin(least, losses_alone(losses, chosen[i], size));
+        loss_add(&loss, losses->sizes, least);
+    }
+    return loss;
+}
+
 /* Configuration 3 wins everywhere. */
 static double one_wins(size_t configuration, double n)
 {

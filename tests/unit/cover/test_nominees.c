@@ -114,22 +114,6 @@ static void test_the_limit_leaves_out_lower_ranks(void **state)
     scene_release(&scene);
 }
 
-static void test_the_best_nominees_are_selected(void **state)
-{
-    /* of four configurations at three sizes, two together lose nothing */
-    static const double times[] = {100, 200, 200, 150, 150, 150, 200, 100, 100, 110, 110, 110};
-    struct losses losses;
-    size_t selected[4];
-    (void)state;
-    losses_init(&losses, times, 4, SIZES);
-    assert_int_equal(nominees_select(&losses, 2, selected), 2);
-    assert_int_equal(selected[0] + selected[1], 0 + 2);
-    assert_int_equal(nominees_select(&losses, 4, selected), 4);
-    for (size_t i = 0; i < 4; i++)
-        assert_int_equal(selected[i], i);
-    losses_release(&losses);
-}
-
 static void test_a_winner_that_was_not_tried_elsewhere_is_nominated(void **state)
 {
     struct scene scene;
@@ -169,37 +153,14 @@ static void test_times_tell_failed_from_not_tried(void **state)
     scene_release(&scene);
 }
 
-static void test_earlier_nominees_stay_and_little_gains_add_none(void **state)
-{
-    struct scene scene;
-    (void)state;
-    scene_init(&scene, 2);
-    struct bindings parameters = {0};
-    bindings_set(&parameters, "block", value_integer(64));
-    (void)nominees_add(&scene.nominees, &parameters);
-    for (size_t i = 0; i < SIZES; i++) {
-        add(&scene, i, 64, 100.1);
-        add(&scene, i, 128, 100);
-    }
-    assert_false(nominate(&scene, 8));
-    assert_int_equal(scene.nominees.count, 1);
-    add(&scene, 2, 256, 50);
-    assert_true(nominate(&scene, 8));
-    assert_int_equal(block_of(&scene, 0), 64);
-    bindings_release(&parameters);
-    scene_release(&scene);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_refuted_is_not_nominated),
         cmocka_unit_test(test_the_fastest_of_each_size_are_nominated),
         cmocka_unit_test(test_the_limit_leaves_out_lower_ranks),
-        cmocka_unit_test(test_the_best_nominees_are_selected),
         cmocka_unit_test(test_a_winner_that_was_not_tried_elsewhere_is_nominated),
         cmocka_unit_test(test_times_tell_failed_from_not_tried),
-        cmocka_unit_test(test_earlier_nominees_stay_and_little_gains_add_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
