@@ -420,7 +420,7 @@ const struct kernel kernels[] = {
     K(repeat, module_late_count) K(repeat, reference)
     K(larger, good) K(larger, kept) K(larger, lower) K(larger, highest) K(larger, lowest)
     K(larger, times_0) K(larger, hang) K(larger, reference) K(larger, slow_reference)
-    K(larger, odd_reference) K(larger, most)
+    K(larger, odd_reference) K(larger, odd_changing_reference) K(larger, most)
     K(march, run) K(march, fixed) K(march, fault) K(march, overrun) K(march, spoil) K(march, lazy)
     K(march, reference) K(march, slow_reference) K(march, faulty_reference)
     E(march, hanging_reference) K(march, fill) K(march, weights) K(march, count)

@@ -487,10 +487,7 @@ static void print_counts(FILE *stream, const struct study *study)
         report_sampling(stream, study, true);
         print_gpus(stream, study);
         if (study->one_data_set)
-            fputs("The variants were verified on one data set: no fill is random, or an expected "
-                  "result "
-                  "is a file. ",
-                  stream);
+            fputs("The variants were " REPORT_ONE_DATA_SET ". ", stream);
     }
     if (study->points > 0)
         fprintf(stream, "Of %" PRIu64 " point%s in the space, constraints rejected %s%" PRIu64 ". ",

@@ -102,8 +102,7 @@ static void print_heading(FILE *stream, const struct study *const *group, size_t
     report_sampling(stream, study, false);
     print_gpus(stream, study);
     if (study->one_data_set)
-        fputs("verified on one data set: no fill is random, or an expected result is a file\n",
-              stream);
+        fputs(REPORT_ONE_DATA_SET "\n", stream);
 }
 
 /* --- rows --- */

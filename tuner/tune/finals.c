@@ -387,8 +387,9 @@ static bool has_both(const struct finals *finals)
     return template_draws_data(&finals->job->kernel->template);
 }
 
-/* Data that cannot be made from other random numbers are not the contender's fault. For the others they
- * may be made nevertheless, since what is made can depend on a variant's parameters. */
+/* Data that cannot be made from other random numbers are not the contender's fault, unless a variant may
+ * have damaged what they are made of: then the finals are checked carefully first. For the others they may
+ * be made nevertheless, since what is made can depend on a variant's parameters. */
 static void give_up_data(struct finals *finals, size_t contender, const char *reason)
 {
     struct error notice;
@@ -428,7 +429,7 @@ static int verify_one(struct finals *finals, size_t contender, int runs, bool en
     if (status != 0 || *again)
         return status;
     unsigned losses = device_client_losses(client);
-    if (answer.unfit && check.data_set > 0)
+    if (answer.unfit && check.data_set > 0 && !answer.doubtful)
         give_up_data(finals, contender, answer.reason);
     else if (answer.outcome != OUTCOME_MEASURED)
         disqualify(finals, contender, &answer);

@@ -103,6 +103,15 @@ extern "C" __global__ void larger_odd_reference(const int *a, const int *b, int 
             reference[i] = a[i] > b[i] ? a[i] : b[i];
 }
 
+/* Changes its input there. */
+extern "C" __global__ void larger_odd_changing_reference(int *a, const int *b, int *reference, u64 n)
+{
+    for (u64 i = FIRST; i < n; i += STEP)
+        reference[i] = a[i] > b[i] ? a[i] : b[i];
+    if (FIRST == 0 && a[0] % 2 != 0)
+        a[0] = 0;
+}
+
 extern "C" __global__ void larger_most(const float *f, double *reference, u64 n)
 {
     for (u64 i = FIRST; i < n; i += STEP)

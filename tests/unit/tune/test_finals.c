@@ -200,6 +200,24 @@ static void damage_is_blamed_on_its_culprit(void **state)
     fixture_end(&fixture);
 }
 
+/* So may the template be if data of other random numbers cannot be made: they can after all. */
+static void no_template_is_blamed_for_damage(void **state)
+{
+    (void)state;
+    struct tuning_fixture fixture;
+    fixture_sections =
+        "[buffer.in]\ntype = float\nlength = n\naccess = read\nfill = uniform(0, 1)\n";
+    fixture_check(&fixture, hold(&fixture,
+                                 "verify:us=20 2 say {\"event\":\"failed\",\"outcome\":\"invalid\","
+                                 "\"unfit\":true,\"lost\":true,\"doubtful\":true}\n",
+                                 CLOSE_AND_SLOW, 10));
+    fixture_sections = "";
+    assert_true(fixture.job.careful);
+    assert_false(fixture.job.study.one_data_set);
+    fixture_assert_winner(&fixture, 20);
+    fixture_end(&fixture);
+}
+
 static void the_last_one_left_wins(void **state)
 {
     (void)state;
@@ -295,6 +313,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(the_race_goes_on_when_the_leader_fails),
         SCRATCH_TEST(the_winner_stays_when_a_rival_fails_at_the_end),
         SCRATCH_TEST(damage_is_blamed_on_its_culprit),
+        SCRATCH_TEST(no_template_is_blamed_for_damage),
         SCRATCH_TEST(the_last_one_left_wins),
         SCRATCH_TEST(if_everyone_fails_nobody_wins),
         SCRATCH_TEST(finals_are_held_again_among_those_left),

@@ -33,6 +33,9 @@ struct tuning_fixture {
     struct error error;
 };
 
+/* Sections of the templates that follow. */
+static const char *fixture_sections = "";
+
 /* A template "scripted" whose variants take `us` microseconds, and a sweep of it with `rest` in its
  * section: "us = 20, 30". */
 static inline void fixture_files(const char *rest, double launch_timeout_s)
@@ -44,25 +47,27 @@ static inline void fixture_files(const char *rest, double launch_timeout_s)
     assert_int_equal(scratch_write("sweep.ini", sweep), 0);
     assert_int_equal(scratch_write("scripted.cu", "int us = US; /* for a scripted compiler */\n"),
                      0);
-    assert_int_equal(scratch_write("scripted.ini", "[kernel]\n"
-                                                   "description = takes `us` microseconds\n"
-                                                   "[parameters]\n"
-                                                   "us = 20\n"
-                                                   "[problem]\n"
-                                                   "n = 1\n"
-                                                   "[buffer.out]\n"
-                                                   "type = float\n"
-                                                   "length = n\n"
-                                                   "access = write\n"
-                                                   "[launch.main]\n"
-                                                   "entry = kernel\n"
-                                                   "grid = 64\n"
-                                                   "block = 128\n"
-                                                   "arguments = out\n"
-                                                   "[expect.out]\n"
-                                                   "reference = constant(0)\n"
-                                                   "compare = exact\n"),
-                     0);
+    char *template = alloc_format("[kernel]\n"
+                                  "description = takes `us` microseconds\n"
+                                  "[parameters]\n"
+                                  "us = 20\n"
+                                  "[problem]\n"
+                                  "n = 1\n"
+                                  "[buffer.out]\n"
+                                  "type = float\n"
+                                  "length = n\n"
+                                  "access = write\n"
+                                  "[launch.main]\n"
+                                  "entry = kernel\n"
+                                  "grid = 64\n"
+                                  "block = 128\n"
+                                  "arguments = out\n"
+                                  "[expect.out]\n"
+                                  "reference = constant(0)\n"
+                                  "compare = exact\n%s",
+                                  fixture_sections);
+    assert_int_equal(scratch_write("scripted.ini", template), 0);
+    free(template);
     free(sweep);
 }
 
