@@ -426,17 +426,15 @@ const struct kernel kernels[] = {
     E(march, hanging_reference) K(march, fill) K(march, weights) K(march, count)
     K(march, faulty_count) K(march, spoiling_count)
     K(symbols, apply) K(symbols, wrong) K(symbols, spoil) K(symbols, reference) K(symbols, total)
-/* clang-format on */
 #undef K
 #undef E
-                                                                                    KERNEL(
-                                                                                        downstream,
-                                                                                        reduce),
+    KERNEL(downstream, reduce),
     KERNEL(downstream, reduce_reference),
     KERNEL(downstream, grid_barrier),
     KERNEL(downstream, grid_barrier_reference),
     KERNEL(downstream, two_phase),
     {"read_all", nothing, none, none, copy_of_none, KERNEL_DONE},
+    /* clang-format on */
 };
 } // namespace
 
