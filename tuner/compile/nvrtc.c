@@ -880,40 +880,57 @@ static int compile_and_link(struct nvrtc *nvrtc, struct program_options *options
     return status;
 }
 
-/* Compiles for exactly `arch`. */
-static int compile_for(struct nvrtc *nvrtc, const char *arch, const struct units *units,
-                       const char *const *options, size_t option_count,
+/* Compiles each unit to PTX, a text in place of the cubin; a comment says whose it is if there are several. */
+static int compile_ptx(const struct program_options *options, const struct units *units,
                        struct compilation *compilation, struct error *error)
 {
+    char *ptx = alloc_string("");
+    int status = 0;
+    for (size_t i = 0; i < units->count && status == 0; i++) {
+        const struct unit *unit = &units->items[i];
+        struct compilation part;
+        status = program_run(options, unit, &part, error);
+        if (status == 0 && part.cubin == NULL)
+            status =
+                error_set(error, ERROR_WORKER, "'%s' does not compile: %s", unit->name, part.log);
+        else if (status == 0 && units->count > 1)
+            alloc_append(&ptx, "// %s\n%s", unit->name, (const char *)part.cubin);
+        else if (status == 0)
+            alloc_append(&ptx, "%s", (const char *)part.cubin);
+        compilation_release(&part);
+    }
+    compilation->cubin = ptx;
+    return status;
+}
+
+static int compile_cubin(struct program_options *options, const struct units *units,
+                         struct compilation *compilation, struct error *error)
+{
     struct compilation names = {0};
-    struct program_options all = {.nvrtc = nvrtc,
-                                  .arch = arch,
-                                  .options = options,
-                                  .option_count = option_count,
-                                  .relocatable = units->count > 1};
     int status;
     if (units->count > 1) {
-        status = compile_and_link(nvrtc, &all, units, compilation, &names, error);
+        status = compile_and_link(options->nvrtc, options, units, compilation, &names, error);
     } else {
-        status = compile_unit(&all, &units->items[0], compilation, error);
+        status = compile_unit(options, &units->items[0], compilation, error);
         move_names(compilation, &names);
     }
     if (status == 0 && compilation->cubin != NULL)
         take_kernels(compilation, &names);
-    if (status == 0 && units->count > 1 && linker_counts_reserved(nvrtc->linker))
-        deduct_reserved(compilation, arch);
+    if (status == 0 && units->count > 1 && linker_counts_reserved(options->nvrtc->linker))
+        deduct_reserved(compilation, options->arch);
     if (status == 0)
         nvrtc_strip_log(compilation->log);
     compilation_release(&names);
     return status;
 }
 
-/* Two threads of an application would each take the other's signals and handlers for those from before (struct held_signals). */
+/* Two threads of an application would each take the other's signals and handlers for those from before (struct
+ * held_signals). */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
-int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const char *arch,
-                  const char *const *options, size_t option_count, struct compilation *compilation,
-                  struct error *error)
+static int compile(struct nvrtc *nvrtc, const char *name, const char *text, const char *arch,
+                   const char *const *options, size_t option_count, bool ptx,
+                   struct compilation *compilation, struct error *error)
 {
     struct units units;
     *compilation = (struct compilation){0};
@@ -922,9 +939,17 @@ int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const
     char *full = full_arch(arch, options, option_count);
     compilation->log = refuse_features(full);
     int status = collect_units(&units, nvrtc->root, name, text, options, option_count, error);
+    struct program_options all = {.nvrtc = nvrtc,
+                                  .arch = full,
+                                  .options = options,
+                                  .option_count = option_count,
+                                  .relocatable = units.count > 1,
+                                  .ptx = ptx,
+                                  .quiet = ptx};
     if (status == 0 && compilation->log == NULL) {
         (void)pthread_mutex_lock(&one_at_a_time);
-        status = compile_for(nvrtc, full, &units, options, option_count, compilation, error);
+        status = ptx ? compile_ptx(&all, &units, compilation, error)
+                     : compile_cubin(&all, &units, compilation, error);
         (void)pthread_mutex_unlock(&one_at_a_time);
     }
     units_release(&units);
@@ -932,55 +957,25 @@ int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const
     return status;
 }
 
-/* --- PTX --- */
-
-/* Appends a unit's PTX; a comment says whose it is if there are several. */
-static int append_ptx(const struct program_options *options, const struct unit *unit, bool several,
-                      char **ptx, struct error *error)
+int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const char *arch,
+                  const char *const *options, size_t option_count, struct compilation *compilation,
+                  struct error *error)
 {
-    struct compilation compilation;
-    int status = program_run(options, unit, &compilation, error);
-    if (status == 0 && compilation.cubin == NULL)
-        status = error_set(error, ERROR_WORKER, "'%s' does not compile: %s", unit->name,
-                           compilation.log);
-    if (status == 0) {
-        alloc_append(ptx, "%s%s%s%s", several ? "// " : "", several ? unit->name : "",
-                     several ? "\n" : "", (const char *)compilation.cubin);
-    }
-    compilation_release(&compilation);
-    return status;
+    return compile(nvrtc, name, text, arch, options, option_count, false, compilation, error);
 }
 
 int nvrtc_compile_ptx(struct nvrtc *nvrtc, const char *name, const char *text, const char *arch,
                       const char *const *options, size_t option_count, char **ptx,
                       struct error *error)
 {
-    struct units units;
-    *ptx = NULL;
-    if (!knows_architecture(nvrtc, arch))
-        return unknown_architecture(nvrtc, arch, error);
-    char *full = full_arch(arch, options, option_count);
-    char *refusal = refuse_features(full);
-    int status = collect_units(&units, nvrtc->root, name, text, options, option_count, error);
-    if (status == 0 && refusal != NULL)
-        status = error_set(error, ERROR_CONFIG, "%s", refusal);
-    const struct program_options all = {.nvrtc = nvrtc,
-                                        .arch = full,
-                                        .options = options,
-                                        .option_count = option_count,
-                                        .relocatable = units.count > 1,
-                                        .ptx = true,
-                                        .quiet = true};
-    char *whole = alloc_string("");
-    for (size_t i = 0; i < units.count && status == 0; i++)
-        status = append_ptx(&all, &units.items[i], units.count > 1, &whole, error);
+    struct compilation compilation;
+    int status = compile(nvrtc, name, text, arch, options, option_count, true, &compilation, error);
+    if (status == 0 && compilation.cubin == NULL)
+        status = error_set(error, ERROR_CONFIG, "%s", compilation.log);
+    *ptx = status == 0 ? compilation.cubin : NULL;
     if (status == 0)
-        *ptx = whole;
-    else
-        free(whole);
-    units_release(&units);
-    free(refusal);
-    free(full);
+        compilation.cubin = NULL;
+    compilation_release(&compilation);
     return status;
 }
 
