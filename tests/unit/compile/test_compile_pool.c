@@ -28,32 +28,30 @@
 /* Seconds after which a worker that never answers is given up. */
 #define HANG_S "0.5"
 
-struct fixture {
+static struct fixture {
     struct event_loop loop;
     struct compile_pool *pool;
     struct error error;
-};
+} fixture; /* of the test that runs */
 
-static void start_with(struct fixture *fixture, const char *script,
-                       struct compile_pool_options options)
+static void start_with(const char *script, struct compile_pool_options options)
 {
     options.cache_folder = "cache";
-    *fixture = (struct fixture){0};
+    fixture = (struct fixture){0};
     scripted_worker_script(script);
-    assert_int_equal(compile_pool_new(&fixture->pool, &fixture->loop, &options, &fixture->error),
-                     0);
+    assert_int_equal(compile_pool_new(&fixture.pool, &fixture.loop, &options, &fixture.error), 0);
 }
 
-static void start(struct fixture *fixture, const char *script, size_t workers, double timeout_s)
+static void start(const char *script, size_t workers, double timeout_s)
 {
-    start_with(fixture, script,
+    start_with(script,
                (struct compile_pool_options){.workers = workers, .compile_timeout_s = timeout_s});
 }
 
-static void end(struct fixture *fixture)
+static void end(void)
 {
-    compile_pool_free(fixture->pool);
-    event_loop_release(&fixture->loop);
+    compile_pool_free(fixture.pool);
+    event_loop_release(&fixture.loop);
     (void)unsetenv("AUTOTUNE_WORKER_TIMEOUT_S");
 }
 
@@ -74,42 +72,41 @@ static const struct source *source_of(const char *hash, const char *text)
 }
 
 /* The job that compiles "source" for a variant. */
-static struct compile_job *request(struct fixture *fixture, int us, bool urgent)
+static struct compile_job *request(int us, bool urgent)
 {
     char definition[32];
     char *items[] = {definition};
     const struct options options = {.items = items, .count = 1, .definition_count = 1};
     struct compile_job *job = NULL;
     (void)snprintf(definition, sizeof definition, "-DUS=%d", us);
-    assert_int_equal(compile_pool_set_arch(fixture->pool, "sm_90", &fixture->error), 0);
-    assert_int_equal(compile_pool_request(fixture->pool, source_of("hash", "source"), &options,
-                                          urgent, &job, &fixture->error),
+    assert_int_equal(compile_pool_set_arch(fixture.pool, "sm_90", &fixture.error), 0);
+    assert_int_equal(compile_pool_request(fixture.pool, source_of("hash", "source"), &options,
+                                          urgent, &job, &fixture.error),
                      0);
     return job;
 }
 
-static void finish(struct fixture *fixture, const struct compile_job *job)
+static void finish(const struct compile_job *job)
 {
-    int status = compile_pool_wait(fixture->pool, job, &fixture->error);
+    int status = compile_pool_wait(fixture.pool, job, &fixture.error);
     if (status != 0)
-        print_message("%s\n", fixture->error.message);
+        print_message("%s\n", fixture.error.message);
     assert_int_equal(status, 0);
     assert_true(job->done);
 }
 
-static void assert_compiled(struct fixture *fixture, const struct compile_job *job)
+static void assert_compiled(const struct compile_job *job)
 {
-    finish(fixture, job);
+    finish(job);
     assert_string_equal(job->failure, "");
     assert_true(job->has_cubin);
     assert_int_equal(job->compilation.kernel_count, 1);
     assert_int_equal(job->compilation.kernels[0].registers, SCRIPTED_REGISTERS);
 }
 
-static void assert_failed(struct fixture *fixture, const struct compile_job *job,
-                          const char *failure)
+static void assert_failed(const struct compile_job *job, const char *failure)
 {
-    finish(fixture, job);
+    finish(job);
     assert_string_equal(job->failure, failure);
     assert_false(job->has_cubin);
 }
@@ -126,64 +123,61 @@ static void assert_order(const char *expected)
 static void requests_with_the_same_key_are_one_job(void **state)
 {
     (void)state;
-    struct fixture fixture;
-    start(&fixture, "", 2, 10);
-    struct compile_job *job = request(&fixture, 20, false);
-    assert_ptr_equal(request(&fixture, 20, true), job);
-    assert_ptr_not_equal(request(&fixture, 21, false), job);
-    assert_compiled(&fixture, job);
-    assert_compiled(&fixture, request(&fixture, 21, false));
-    assert_ptr_equal(request(&fixture, 20, false), job);
+    start("", 2, 10);
+    struct compile_job *job = request(20, false);
+    assert_ptr_equal(request(20, true), job);
+    assert_ptr_not_equal(request(21, false), job);
+    assert_compiled(job);
+    assert_compiled(request(21, false));
+    assert_ptr_equal(request(20, false), job);
     assert_false(job->cached);
     assert_int_equal(scripted_worker_count("compile:us=20"), 1);
     assert_int_equal(scripted_worker_count("compile"), 2);
     struct stat entry;
     assert_int_equal(stat(job->path, &entry), 0);
     assert_int_equal(compile_pool_counts(fixture.pool).written_bytes, 2 * entry.st_size);
-    end(&fixture);
+    end();
 }
 
 /* Whether a request for this variant needs no compiling that is not under way. */
-static bool has(struct fixture *fixture, int us)
+static bool has(int us)
 {
     char definition[32];
     char *items[] = {definition};
     const struct options options = {.items = items, .count = 1, .definition_count = 1};
     (void)snprintf(definition, sizeof definition, "-DUS=%d", us);
-    return compile_pool_has(fixture->pool, "sm_90", "hash", &options);
+    return compile_pool_has(fixture.pool, "sm_90", "hash", &options);
 }
 
 static void what_is_in_the_cache_needs_no_worker(void **state)
 {
     (void)state;
-    struct fixture fixture;
-    start(&fixture, "", 1, 10);
-    assert_false(has(&fixture, 20));
-    struct compile_job *first = request(&fixture, 20, false);
-    assert_true(has(&fixture, 20)); /* under way */
-    assert_compiled(&fixture, first);
-    end(&fixture);
-    start(&fixture, "", 1, 10);
-    assert_true(has(&fixture, 20));
-    assert_false(has(&fixture, 21));
-    struct compile_job *job = request(&fixture, 20, false);
+    start("", 1, 10);
+    assert_false(has(20));
+    struct compile_job *first = request(20, false);
+    assert_true(has(20)); /* under way */
+    assert_compiled(first);
+    end();
+    start("", 1, 10);
+    assert_true(has(20));
+    assert_false(has(21));
+    struct compile_job *job = request(20, false);
     assert_true(job->done && job->cached);
-    assert_compiled(&fixture, job);
+    assert_compiled(job);
     assert_int_equal(scripted_worker_count("compile"), 1);
     assert_int_equal(compile_pool_counts(fixture.pool).written_bytes, 0);
-    end(&fixture);
+    end();
 }
 
 static void what_the_compiler_refuses_is_in_the_cache_too(void **state)
 {
     (void)state;
-    struct fixture fixture;
     for (int i = 0; i < 2; i++) {
-        start(&fixture, "compile * refuse source.cu(1): error: no", 1, 10);
-        struct compile_job *job = request(&fixture, 20, false);
-        assert_failed(&fixture, job, "");
+        start("compile * refuse source.cu(1): error: no", 1, 10);
+        struct compile_job *job = request(20, false);
+        assert_failed(job, "");
         assert_string_equal(job->compilation.log, "source.cu(1): error: no");
-        end(&fixture);
+        end();
     }
     assert_int_equal(scripted_worker_count("compile"), 1);
 }
@@ -191,36 +185,34 @@ static void what_the_compiler_refuses_is_in_the_cache_too(void **state)
 static void urgent_jobs_go_first(void **state)
 {
     (void)state;
-    struct fixture fixture;
-    start(&fixture, "", 1, 10);
-    struct compile_job *jobs[] = {request(&fixture, 20, false), request(&fixture, 21, false),
-                                  request(&fixture, 22, true), request(&fixture, 23, false)};
+    start("", 1, 10);
+    struct compile_job *jobs[] = {request(20, false), request(21, false), request(22, true),
+                                  request(23, false)};
     for (size_t i = 0; i < 4; i++)
-        assert_compiled(&fixture, jobs[i]);
+        assert_compiled(jobs[i]);
     assert_order("22 20 21 23");
-    end(&fixture);
+    end();
 }
 
 /* Of three jobs for one worker, the one under way and one that waits are dropped. */
 static void what_nobody_wants_any_more_is_not_compiled(void **state)
 {
     (void)state;
-    struct fixture fixture;
-    start(&fixture, "compile:us=1 1 hang\n", 1, 10);
-    struct compile_job *first = request(&fixture, 1, false);
-    struct compile_job *second = request(&fixture, 2, false);
-    struct compile_job *third = request(&fixture, 3, false);
+    start("compile:us=1 1 hang\n", 1, 10);
+    struct compile_job *first = request(1, false);
+    struct compile_job *second = request(2, false);
+    struct compile_job *third = request(3, false);
     int64_t begin_ns = clock_ns();
     assert_int_equal(
         compile_pool_wait_until(fixture.pool, first, begin_ns + 300000000, &fixture.error), 0);
     assert_true(clock_ns() - begin_ns >= 300000000);
     compile_pool_drop(fixture.pool, first);
     compile_pool_drop(fixture.pool, second);
-    assert_compiled(&fixture, third);
+    assert_compiled(third);
     assert_int_equal(scripted_worker_count("compile:us=2"), 0);
-    assert_compiled(&fixture, request(&fixture, 1, false)); /* and asked for again */
-    assert_compiled(&fixture, request(&fixture, 2, false));
-    end(&fixture);
+    assert_compiled(request(1, false)); /* and asked for again */
+    assert_compiled(request(2, false));
+    end();
 }
 
 /* --- at the greeting --- */
@@ -228,16 +220,14 @@ static void what_nobody_wants_any_more_is_not_compiled(void **state)
 /* The toolkit was updated while the run was under way. */
 static void a_compiler_that_is_exchanged_during_the_run_is_named_as_such(void **state)
 {
-    struct fixture fixture;
     const char *version;
     int status = 0;
     (void)state;
-    start(&fixture,
-          "compiler 2- say {\"event\":\"ready\",\"nvrtc\":\"12.8\",\"architectures\":[90]}\n", 2,
+    start("compiler 2- say {\"event\":\"ready\",\"nvrtc\":\"12.8\",\"architectures\":[90]}\n", 2,
           10);
     assert_int_equal(compile_pool_nvrtc_version(fixture.pool, &version, &fixture.error), 0);
     for (int i = 0; i < 3; i++)
-        (void)request(&fixture, i, false);
+        (void)request(i, false);
     while (status == 0)
         status = event_loop_step(&fixture.loop, EVENT_NEVER, &fixture.error);
     assert_int_equal(status, ERROR_DEVICE);
@@ -245,7 +235,7 @@ static void a_compiler_that_is_exchanged_during_the_run_is_named_as_such(void **
         fixture.error.message,
         "NVRTC or the CUDA headers changed during the run, from 13.0 to 12.8; run the "
         "same command again");
-    end(&fixture);
+    end();
 }
 
 /* The first two are replaced; the third is the last. */
@@ -264,18 +254,17 @@ static void three_that_never_greet_end_the_run(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
-        struct fixture fixture;
         const char *version;
         char script[64];
         if (strcmp(scripts[i], "hang") == 0)
             (void)setenv("AUTOTUNE_WORKER_TIMEOUT_S", HANG_S, 1);
         (void)snprintf(script, sizeof script, "compiler * %s\n", scripts[i]);
-        start(&fixture, script, 2, 10);
+        start(script, 2, 10);
         assert_int_equal(compile_pool_nvrtc_version(fixture.pool, &version, &fixture.error),
                          ERROR_WORKER);
         assert_non_null(strstr(fixture.error.message, "`autotune worker compile`"));
         assert_int_equal(scripted_worker_count("compiler"), 3);
-        end(&fixture);
+        end();
         (void)unlink("requests");
     }
 }
@@ -283,23 +272,21 @@ static void three_that_never_greet_end_the_run(void **state)
 static void one_that_dies_at_its_greeting_is_replaced(void **state)
 {
     (void)state;
-    struct fixture fixture;
-    start(&fixture, "compiler 1-2 die 3\n", 1, 10);
-    assert_compiled(&fixture, request(&fixture, 20, false));
+    start("compiler 1-2 die 3\n", 1, 10);
+    assert_compiled(request(20, false));
     assert_int_equal(scripted_worker_count("compiler"), 3);
-    end(&fixture);
+    end();
 }
 
 static void a_compiler_that_is_missing_ends_the_run(void **state)
 {
     (void)state;
-    struct fixture fixture;
     const char *version;
-    start(&fixture, "compiler * error -4\n", 1, 10);
+    start("compiler * error -4\n", 1, 10);
     assert_int_equal(compile_pool_nvrtc_version(fixture.pool, &version, &fixture.error),
                      ERROR_DEVICE);
     assert_string_equal(fixture.error.message, "scripted");
-    end(&fixture);
+    end();
 }
 
 /* --- at a job --- */
@@ -329,15 +316,13 @@ static void a_job_that_costs_its_worker_fails_alone(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct fixture fixture;
-        start(&fixture, cases[i].script, 1, cases[i].timeout_s);
-        struct compile_job *jobs[] = {request(&fixture, 1, false), request(&fixture, 2, false),
-                                      request(&fixture, 3, false)};
-        assert_compiled(&fixture, jobs[0]);
-        assert_failed(&fixture, jobs[1], cases[i].failure);
-        assert_compiled(&fixture, jobs[2]);
+        start(cases[i].script, 1, cases[i].timeout_s);
+        struct compile_job *jobs[] = {request(1, false), request(2, false), request(3, false)};
+        assert_compiled(jobs[0]);
+        assert_failed(jobs[1], cases[i].failure);
+        assert_compiled(jobs[2]);
         assert_order("1 2 3");
-        end(&fixture);
+        end();
         assert_int_equal(system("rm -rf cache requests"), 0);
     }
 }
@@ -346,16 +331,15 @@ static void a_job_that_costs_its_worker_fails_alone(void **state)
 static void a_busy_machine_is_not_the_variant_s_fault(void **state)
 {
     (void)state;
-    struct fixture fixture;
     struct busy_machine machine;
-    start(&fixture, "compile * busy 60\n", 1, 0.3);
-    (void)request(&fixture, 1, false);
+    start("compile * busy 60\n", 1, 0.3);
+    (void)request(1, false);
     busy_machine_begin(&machine);
     for (int us = 1; us <= 2; us++)
-        assert_compiled(&fixture, request(&fixture, us, false));
+        assert_compiled(request(us, false));
     assert_order("1 2");
     busy_machine_end(&machine);
-    end(&fixture);
+    end();
 }
 
 /* A scheduler sends the last three to every process of a job; the coordinator decides what they mean. */
@@ -377,13 +361,12 @@ static void a_signal_from_outside_costs_nothing(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct fixture fixture;
         char script[64];
         (void)snprintf(script, sizeof script, "%s %d\n", cases[i].script, cases[i].signal);
-        start(&fixture, script, 1, 10);
-        assert_compiled(&fixture, request(&fixture, 1, false));
+        start(script, 1, 10);
+        assert_compiled(request(1, false));
         assert_order(cases[i].order);
-        end(&fixture);
+        end();
         assert_int_equal(system("rm -rf cache requests"), 0);
     }
 }
@@ -391,37 +374,34 @@ static void a_signal_from_outside_costs_nothing(void **state)
 static void one_that_could_not_be_asked_is_replaced(void **state)
 {
     (void)state;
-    struct fixture fixture;
-    start(&fixture, "", 1, 10);
+    start("", 1, 10);
     failing_sends = 1;
-    assert_compiled(&fixture, request(&fixture, 1, false));
+    assert_compiled(request(1, false));
     assert_order("1");
-    end(&fixture);
+    end();
 }
 
 /* As when each try takes all of the machine's memory. */
 static void one_killed_again_and_again_is_given_up(void **state)
 {
     (void)state;
-    struct fixture fixture;
-    start(&fixture, "compile:us=1 * signal 9\n", 1, 10);
-    struct compile_job *unlucky = request(&fixture, 1, false);
-    assert_failed(&fixture, unlucky, "the compiler was killed by signal 9 (Killed)");
+    start("compile:us=1 * signal 9\n", 1, 10);
+    struct compile_job *unlucky = request(1, false);
+    assert_failed(unlucky, "the compiler was killed by signal 9 (Killed)");
     assert_order("1 1 1");
-    end(&fixture);
+    end();
 }
 
 /* It is no variant's fault. */
 static void a_cache_that_cannot_be_written_ends_the_run(void **state)
 {
     (void)state;
-    struct fixture fixture;
     assert_int_equal(scratch_write("cache", ""), 0); /* a file in place of the folder */
-    start(&fixture, "", 1, 10);
-    struct compile_job *job = request(&fixture, 20, false);
+    start("", 1, 10);
+    struct compile_job *job = request(20, false);
     assert_int_equal(compile_pool_wait(fixture.pool, job, &fixture.error), ERROR_RECORD);
     assert_non_null(strstr(fixture.error.message, "'cache'"));
-    end(&fixture);
+    end();
 }
 
 /* More than a socket holds, and nobody reads: the deadline holds all the same. */
@@ -429,21 +409,20 @@ static void a_source_that_is_not_read_does_not_block(void **state)
 {
     (void)state;
     enum { BYTES = 4 << 20 };
-    struct fixture fixture;
     struct options options = {0};
     struct compile_job *large = NULL;
     char *text = alloc_zeroed(BYTES, 1);
     memset(text, 'x', BYTES - 1);
     (void)setenv("AUTOTUNE_WORKER_TIMEOUT_S", HANG_S, 1);
-    start(&fixture, "compiler 1 deaf\n", 1, 0.5);
+    start("compiler 1 deaf\n", 1, 0.5);
     assert_int_equal(compile_pool_set_arch(fixture.pool, "sm_90", &fixture.error), 0);
     assert_int_equal(compile_pool_request(fixture.pool, source_of("large", text), &options, false,
                                           &large, &fixture.error),
                      0);
-    assert_failed(&fixture, large, "the compiler did not end within 0.5 s");
-    assert_compiled(&fixture, request(&fixture, 20, false));
+    assert_failed(large, "the compiler did not end within 0.5 s");
+    assert_compiled(request(20, false));
     free(text);
-    end(&fixture);
+    end();
 }
 
 /* --- workers on other machines --- */
@@ -452,38 +431,36 @@ static void a_source_that_is_not_read_does_not_block(void **state)
 
 /* A pool with one worker here and one on the node 'far'; the first two jobs are under way. Returns the
  * hub's socket. */
-static int start_cluster(struct fixture *fixture, struct nodes **nodes, struct compile_job *jobs[2])
+static int start_cluster(struct nodes **nodes, struct compile_job *jobs[2])
 {
     int hub = played_cluster(nodes);
-    start_with(fixture, "compile * late 150",
-               (struct compile_pool_options){
-                   .workers = 1,
-                   .compile_timeout_s = 10,
-                   .nodes = *nodes,
-               });
+    start_with("compile * late 150", (struct compile_pool_options){
+                                         .workers = 1,
+                                         .compile_timeout_s = 10,
+                                         .nodes = *nodes,
+                                     });
     for (int i = 0; i < 2; i++)
-        jobs[i] = request(fixture, 20 + i, false);
+        jobs[i] = request(20 + i, false);
     return hub;
 }
 
 /* The node 'far' is given the second job, and does not answer. */
-static int hold_job(struct fixture *fixture, struct nodes **nodes, struct compile_job *jobs[2],
-                    int *far)
+static int hold_job(struct nodes **nodes, struct compile_job *jobs[2], int *far)
 {
     static const char greeting[] =
         "{\"event\":\"ready\",\"nvrtc\":\"13.0\",\"architectures\":[90]}\n";
     char request_text[1024];
-    int hub = start_cluster(fixture, nodes, jobs);
+    int hub = start_cluster(nodes, jobs);
     *far = played_start(hub, FAR_START);
     assert_int_equal(send(*far, greeting, strlen(greeting), 0), (int)strlen(greeting));
-    assert_compiled(fixture, jobs[0]);
+    assert_compiled(jobs[0]);
     assert_true(recv(*far, request_text, sizeof request_text, 0) > 0);
     return hub;
 }
 
-static void end_cluster(struct fixture *fixture, struct nodes *nodes, int hub, int far)
+static void end_cluster(struct nodes *nodes, int hub, int far)
 {
-    end(fixture);
+    end();
     (void)close(far);
     (void)close(hub);
     nodes_close(nodes);
@@ -492,10 +469,9 @@ static void end_cluster(struct fixture *fixture, struct nodes *nodes, int hub, i
 static void a_node_with_another_compiler_is_refused_by_name(void **state)
 {
     (void)state;
-    struct fixture fixture;
     struct nodes *nodes;
     struct compile_job *jobs[2];
-    int hub = start_cluster(&fixture, &nodes, jobs);
+    int hub = start_cluster(&nodes, jobs);
     int far = played_start(hub, FAR_START);
     static const char greeting[] =
         "{\"event\":\"ready\",\"nvrtc\":\"13.0+1a2b3c4d\",\"architectures\":[90]}\n";
@@ -503,35 +479,33 @@ static void a_node_with_another_compiler_is_refused_by_name(void **state)
     assert_int_equal(compile_pool_wait(fixture.pool, jobs[1], &fixture.error), ERROR_DEVICE);
     assert_non_null(strstr(fixture.error.message,
                            "node 'far' has NVRTC 13.0+1a2b3c4d, and others have 13.0 ("));
-    end_cluster(&fixture, nodes, hub, far);
+    end_cluster(nodes, hub, far);
 }
 
 static void the_job_of_a_node_that_is_lost_goes_to_another(void **state)
 {
     (void)state;
-    struct fixture fixture;
     struct nodes *nodes;
     struct compile_job *jobs[2];
     int far;
-    int hub = hold_job(&fixture, &nodes, jobs, &far);
+    int hub = hold_job(&nodes, jobs, &far);
     assert_false(jobs[1]->done);
     played_say(hub, "{\"event\":\"lost\",\"node\":1}");
     (void)close(far);
-    assert_compiled(&fixture, jobs[1]);
+    assert_compiled(jobs[1]);
     assert_int_equal(compile_pool_counts(fixture.pool).workers, 1);
-    end_cluster(&fixture, nodes, hub, -1);
+    end_cluster(nodes, hub, -1);
 }
 
 static void a_slow_node_holds_up_nobody_who_is_idle(void **state)
 {
     (void)state;
-    struct fixture fixture;
     struct nodes *nodes;
     struct compile_job *jobs[2];
     size_t left;
     int far;
-    int hub = hold_job(&fixture, &nodes, jobs, &far);
-    assert_compiled(&fixture, jobs[1]);
+    int hub = hold_job(&nodes, jobs, &far);
+    assert_compiled(jobs[1]);
     assert_order("20 21");
     assert_int_equal(compile_pool_counts(fixture.pool).done, 2);
     assert_int_equal(compile_pool_share(fixture.pool, 0).jobs, 2);
@@ -542,29 +516,27 @@ static void a_slow_node_holds_up_nobody_who_is_idle(void **state)
     assert_int_equal(recv(far, &byte, 1, 0), 0); /* it is not waited for */
     compile_pool_drop(fixture.pool, jobs[0]);
     compile_pool_drop(fixture.pool, jobs[1]);
-    assert_compiled(&fixture, request(&fixture, 22, false));
-    end_cluster(&fixture, nodes, hub, far);
+    assert_compiled(request(22, false));
+    end_cluster(nodes, hub, far);
 }
 
 /* Runs the pool until this machine's worker has been asked for its own job and for the
  * one that 'far' holds. */
-static void await_copy(struct fixture *fixture)
+static void await_copy(void)
 {
     while (scripted_worker_count("compile") < 2)
-        assert_int_equal(event_loop_step(&fixture->loop, clock_ns() + 10000000, &fixture->error),
-                         0);
+        assert_int_equal(event_loop_step(&fixture.loop, clock_ns() + 10000000, &fixture.error), 0);
 }
 
 static void a_job_that_was_given_twice_is_done_once(void **state)
 {
     (void)state;
-    struct fixture fixture;
     struct nodes *nodes;
     struct compile_job *jobs[2];
     int far;
-    int hub = hold_job(&fixture, &nodes, jobs, &far);
+    int hub = hold_job(&nodes, jobs, &far);
     scripted_worker_script("compile * hang");
-    await_copy(&fixture);
+    await_copy();
     struct compiled_kernel kernel = {.entry = (char[]){"kernel"}, .registers = 32};
     const struct compilation compilation = {.cubin = (char[]){"cubin"},
                                             .cubin_bytes = 5,
@@ -579,29 +551,28 @@ static void a_job_that_was_given_twice_is_done_once(void **state)
                                         count, &fixture.error),
                      0);
     free(bytes);
-    finish(&fixture, jobs[1]);
+    finish(jobs[1]);
     assert_true(jobs[1]->has_cubin);
     assert_int_equal(compile_pool_counts(fixture.pool).done, 2);
     assert_int_equal(compile_pool_share(fixture.pool, 1).jobs, 1);
-    end_cluster(&fixture, nodes, hub, far);
+    end_cluster(nodes, hub, far);
 }
 
 static void a_job_that_was_given_twice_survives_one_of_the_two(void **state)
 {
     (void)state;
-    struct fixture fixture;
     struct nodes *nodes;
     struct compile_job *jobs[2];
     int far;
-    int hub = hold_job(&fixture, &nodes, jobs, &far);
+    int hub = hold_job(&nodes, jobs, &far);
     scripted_worker_script("compile * late 300");
-    await_copy(&fixture);
+    await_copy();
     played_say(hub, "{\"event\":\"lost\",\"node\":1}");
     (void)shutdown(far, SHUT_RDWR);
-    assert_compiled(&fixture, jobs[1]);
+    assert_compiled(jobs[1]);
     assert_order("20 21");
     assert_int_equal(compile_pool_counts(fixture.pool).done, 2);
-    end_cluster(&fixture, nodes, hub, far);
+    end_cluster(nodes, hub, far);
 }
 
 int main(int argc, char **argv)
