@@ -82,10 +82,7 @@ END
 }
 
 @test "arrays of pointers, to buffers and to parts of one, are checked like buffers" {
-    sweep <<'INI'
-[gather]
-mode = sum, overrun
-INI
+    sweep "[gather]" "mode = sum, overrun"
     expect 0 --config sweep.ini --format csv
     paste -d: <(column mode) <(column outcome) >outcomes
     has outcomes sum:measured overrun:wrong_result

@@ -158,11 +158,7 @@ INI
 }
 
 @test "failures everywhere: the search ends, and says why" {
-    sweep <<'INI'
-[scale]
-mode = wrong, overrun, fault, constrained
-block_size = 64, 128, 256
-INI
+    sweep "[scale]" "mode = wrong, overrun, fault, constrained" "block_size = 64, 128, 256"
     expect 1 --config sweep.ini --evaluations 5
     has err "none of the 5 variants of 'scale' that were tried was valid" "more evaluations"
     expect 1 --config sweep.ini --budget 10m
@@ -171,11 +167,7 @@ INI
 }
 
 @test "some fail: they are not the winner, and count as tried" {
-    sweep <<'INI'
-[scale]
-mode = good, wrong, fault
-block_size = 64, 128, 256
-INI
+    sweep "[scale]" "mode = good, wrong, fault" "block_size = 64, 128, 256"
     expect 0 --config sweep.ini --budget 10m
     has out "3 measured" "3 wrong_result" "3 fault"
     has results/tuned.ini "parameter.mode = good"

@@ -44,12 +44,7 @@ without_gpu_and_compiler() {
 }
 
 @test "lists, ranges, powers and doubling ranges" {
-    sweep <<'INI'
-[scale]
-n = 2^10, 2^12
-block_size = 64..512 step *2
-num_load = 1..7 step 3
-INI
+    sweep "[scale]" "n = 2^10, 2^12" "block_size = 64..512 step *2" "num_load = 1..7 step 3"
     expect 0 check --config sweep.ini
     has out "64, 128, 256, 512" "1, 4, 7"
     grep -qw 12 out # for each of two problems
@@ -99,11 +94,7 @@ END
 }
 
 @test "a space in which nothing is left" {
-    sweep <<'INI'
-[scale]
-block_size = 64
-constraint = block_size > 64
-INI
+    sweep "[scale]" "block_size = 64" "constraint = block_size > 64"
     expect 0 check --config sweep.ini
     grep -qw 0 out
 }
@@ -164,12 +155,7 @@ END
 }
 
 @test "too many variants to try all are no error if the sweep has a budget" {
-    sweep <<'INI'
-[scale]
-block_size = 1..4096
-num_load = 1..4096
-evaluations = 100
-INI
+    sweep "[scale]" "block_size = 1..4096" "num_load = 1..4096" "evaluations = 100"
     sed -i "/^constraint/d" templates/scale.ini
     expect 0 check --config sweep.ini
     has out "more than 10000000 variants of 16777216"
@@ -182,11 +168,7 @@ refused_as_too_large() {
 }
 
 @test "too many variants: found at once, by check and before tuning, without storing them" {
-    sweep <<'INI'
-[scale]
-block_size = 1..4096
-num_load = 1..4096
-INI
+    sweep "[scale]" "block_size = 1..4096" "num_load = 1..4096"
     sed -i "/^constraint/d" templates/scale.ini
     autotune check --config sweep.ini
     refused_as_too_large
@@ -227,24 +209,14 @@ scale,4096,128,1"
 }
 
 @test "--list: a closed pipe ends a list of 10^7 variants quietly" {
-    sweep <<'INI'
-[scale]
-n = 1..1000
-block_size = 1..100
-num_load = 1..100
-INI
+    sweep "[scale]" "n = 1..1000" "block_size = 1..100" "num_load = 1..100"
     "$AUTOTUNE" check --config sweep.ini --list 2>err | head -n 3 >out
     [ ! -s err ]
     equal "$(wc -l <out)" 3
 }
 
 @test "Ctrl-C ends --list" {
-    sweep <<'INI'
-[scale]
-n = 1..1000
-block_size = 1..1000
-num_load = 1..1000
-INI
+    sweep "[scale]" "n = 1..1000" "block_size = 1..1000" "num_load = 1..1000"
     code=0
     timeout --signal INT 0.5 "$AUTOTUNE" check --config sweep.ini --list >/dev/null 2>err || code=$?
     equal "$code" 124

@@ -32,12 +32,7 @@ found() {
 }
 
 @test "check --compile: the default variant of every problem, for an architecture or the GPU" {
-    sweep <<'INI'
-[scale]
-n = 2^10, 2^12
-block_size = 64, 256
-num_load = 2, 4
-INI
+    sweep "[scale]" "n = 2^10, 2^12" "block_size = 64, 256" "num_load = 2, 4"
     stand_in "log = $scratch/calls"
     expect 0 check --compile --config sweep.ini --arch sm_90
     has out "compiled for NVIDIA H200 (sm_90); nothing is run" "n=1024 factor=1.5: block_size=256 num_load=2 mode=good: " \

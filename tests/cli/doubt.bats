@@ -5,12 +5,7 @@ load helper
 
 # broken_sweep: 20 variants, of which none compiles
 broken_sweep() {
-    sweep <<'INI'
-[scale]
-n = 2^12
-block_size = 32..640 step 32
-mode = broken
-INI
+    sweep "[scale]" "n = 2^12" "block_size = 32..640 step 32" "mode = broken"
 }
 
 @test "said at once, with the message; where nobody can answer, the run goes on" {
@@ -60,12 +55,7 @@ on_terminal() {
 }
 
 @test "not said if one compiles, if messages differ, or if nothing is left" {
-    sweep <<'INI'
-[scale]
-n = 2^12
-block_size = 32..256 step 32
-mode = broken
-INI
+    sweep "[scale]" "n = 2^12" "block_size = 32..256 step 32" "mode = broken"
     expect 1 --config sweep.ini --arch sm_90 --format csv
     lacks err "go on"
     sed -i 's/^mode = .*/mode = good, broken/' sweep.ini

@@ -104,10 +104,7 @@ measures_again() {
 @test "a problem larger than the GPU's memory is refused before anything is compiled or launched" {
     rm -rf cache
     stand_in "memory_bytes=300000000" "log = $scratch/calls"
-    sweep <<'INI'
-[scale]
-n = 2^26
-INI
+    sweep "[scale]" "n = 2^26"
     expect 3 --config sweep.ini
     # in, out and the expected result (in double) of 2^26 elements, twice the L2, 16 MiB, guards
     has err "scale.ini: problem 'n=67108864 factor=1.5' needs 1.216 GB of device memory" \
@@ -120,12 +117,7 @@ INI
 
 @test "what is not free is refused when the problem is opened; other problems go on" {
     stand_in "memory_bytes=300000000" "memory_taken=150000000"
-    sweep <<'INI'
-launch_timeout_s = 60
-[scale]
-n = 2^22, 2^12
-block_size = 64, 256
-INI
+    sweep "launch_timeout_s = 60" "[scale]" "n = 2^22, 2^12" "block_size = 64, 256"
     expect 3 --config sweep.ini --format csv
     has err "scale.ini: problem 'n=4194304 factor=1.5' needs 209.7 MB of device memory" \
         "(buffer 'in' alone 16.79 MB), but 150 MB are free;" \

@@ -133,11 +133,11 @@ refuses() {
     has err "$@"
 }
 
-# sweep LINES: a sweep file of the templates of the stand-in, from standard input
+# sweep [LINE...]: a sweep file of the templates of the stand-in, of these lines or those of standard input
 sweep() {
     {
         printf '[sweep]\ntemplates = templates\ntuned = results/tuned.ini\nresults = results\n'
-        cat
+        if [ $# -gt 0 ]; then printf '%s\n' "$@"; else cat; fi
     } >sweep.ini
     cp -r "$sweeps/templates" .
 }

@@ -366,10 +366,7 @@ JSON
 }
 
 @test "T4: another tool's results are neither known nor a winner when autotune tunes the same" {
-    sweep <<'INI'
-[scale]
-block_size = 64, 128
-INI
+    sweep "[scale]" "block_size = 64, 128"
     expect 0 --config sweep.ini
     expect 0 report --format t4
     mv out own.t4.json
@@ -394,10 +391,7 @@ PY
 }
 
 @test "T4: what autotune wrote is read back as it was" {
-    sweep <<'INI'
-[scale]
-mode = good, broken, wrong
-INI
+    sweep "[scale]" "mode = good, broken, wrong"
     autotune --config sweep.ini
     autotune report --format t4
     mv out first.t4.json

@@ -146,11 +146,7 @@ times() {
 
 @test "a kernel that hangs does not keep Ctrl-C waiting" {
     stand_in "log = $scratch/calls"
-    sweep <<'INI'
-launch_timeout_s = 60
-[scale]
-mode = hang
-INI
+    sweep "launch_timeout_s = 60" "[scale]" "mode = hang"
     start --config sweep.ini
     launched 1
     sleep 0.5

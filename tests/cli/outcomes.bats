@@ -132,11 +132,7 @@ invalid_at_64() {
 }
 
 @test "a problem that makes no sense has invalid variants, and the other problems are tuned" {
-    sweep <<'INI'
-[scale]
-n = -1, 2^12
-block_size = 64, 256
-INI
+    sweep "[scale]" "n = -1, 2^12" "block_size = 64, 256"
     expect 1 --config sweep.ini --format csv
     equal "$(count outcome invalid)" 2
     equal "$(count outcome measured)" 2
@@ -146,10 +142,7 @@ INI
 }
 
 @test "in any order: the same elements, in the places that are to be written" {
-    sweep <<'INI'
-[pack]
-mode = good, backwards, shifted, again, short
-INI
+    sweep "[pack]" "mode = good, backwards, shifted, again, short"
     expect 0 --config sweep.ini --format csv
     equal "$(outcome_of good) $(outcome_of backwards)" "measured measured"
     equal "$(count outcome wrong_result)" 3
@@ -174,11 +167,7 @@ INI
 }
 
 @test "a space that constraints leave empty: exit 1" {
-    sweep <<'INI'
-[scale]
-block_size = 64
-constraint = block_size > 64
-INI
+    sweep "[scale]" "block_size = 64" "constraint = block_size > 64"
     expect 1 --config sweep.ini
     [ ! -e results/tuned.ini ]
 }
@@ -194,10 +183,7 @@ INI
 
 @test "a cooperative grid that cannot be resident is not launched" {
     stand_in "sm_count=1" "log = $scratch/calls"
-    sweep <<'INI'
-[rounds]
-blocks = 8, 64
-INI
+    sweep "[rounds]" "blocks = 8, 64"
     expect 0 --config sweep.ini --format csv
     equal "$(count outcome measured)" 1
     equal "$(count outcome not_resident)" 1
@@ -222,12 +208,7 @@ INI
 }
 
 @test "a fault in one variant leaves the next ones their results" {
-    sweep <<'INI'
-[scale]
-n = 2^12
-block_size = 64, 128, 256, 512
-mode = fault, trap, good
-INI
+    sweep "[scale]" "n = 2^12" "block_size = 64, 128, 256, 512" "mode = fault, trap, good"
     expect 0 --config sweep.ini --format csv
     equal "$(count outcome measured)" 4
     equal "$(count outcome fault)" 8

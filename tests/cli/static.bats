@@ -40,12 +40,7 @@ no_gpu() {
 
 @test "problems that compile to the same are one table of ten rows; CSV and JSON have each problem" {
     no_gpu
-    sweep <<'INI'
-[scale]
-n = 2^14, 2^15, 2^16
-block_size = 64, 128, 256, 512
-num_load = 1, 2, 4
-INI
+    sweep "[scale]" "n = 2^14, 2^15, 2^16" "block_size = 64, 128, 256, 512" "num_load = 1, 2, 4"
     expect 0 --config sweep.ini --arch sm_90
     equal "$(grep -c "static mode:" out)" 1
     has out "the same for 3 problems: n=16384 factor=1.5, n=32768 factor=1.5, n=65536 factor=1.5" \
@@ -74,10 +69,7 @@ INI
 
 @test "a variant that does not compile has its outcome and its reason" {
     no_gpu
-    sweep <<'INI'
-[scale]
-mode = good, broken
-INI
+    sweep "[scale]" "mode = good, broken"
     expect 0 --config sweep.ini --arch sm_90 --format csv
     equal "$(count outcome compiled)" 1
     equal "$(count outcome compile_error)" 1
@@ -86,10 +78,7 @@ INI
 
 @test "a constraint on kernel statistics is decided after compilation" {
     no_gpu
-    sweep <<'INI'
-[scale]
-mode = good, constrained
-INI
+    sweep "[scale]" "mode = good, constrained"
     expect 0 --config sweep.ini --arch sm_90 --format csv
     equal "$(count outcome compiled)" 1
     equal "$(count outcome constraint)" 1

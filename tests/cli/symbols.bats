@@ -6,11 +6,7 @@ load helper
 
 @test "variables are filled for every copy of the code, restored before every run, and verified" {
     stand_in "log = $scratch/calls" base_ns=2000
-    sweep <<'INI'
-[symbols]
-n = 2^10, 2^12
-block_size = 64, 128, 256
-INI
+    sweep "[symbols]" "n = 2^10, 2^12" "block_size = 64, 128, 256"
     expect 0 --config sweep.ini --format csv
     equal "$(count outcome measured)" 6
     # every copy of a finalist's code asks for its four
@@ -21,10 +17,7 @@ INI
 
 @test "short kernels whose variables no run changes are batched" {
     stand_in base_ns=2000
-    sweep <<'INI'
-[symbols]
-block_size = 64, 128
-INI
+    sweep "[symbols]" "block_size = 64, 128"
     sed -i '/^\[buffer.state\]/,/^fill/d;/^\[expect.total\]/,/^compare/d;/^\[expect.state\]/,/^compare/d' templates/symbols.ini
     sed -i '/^\[buffer.total\]/,/^access/d' templates/symbols.ini
     expect 0 --config sweep.ini --format csv
@@ -34,10 +27,7 @@ INI
 @test "variables that variants read hold the second data set for all finalists" {
     for base_ns in 2000 40000; do
         stand_in base_ns=$base_ns noise=0.01 steepness=0.003
-        sweep <<'INI'
-[symbols]
-block_size = 64, 128, 256, 512
-INI
+        sweep "[symbols]" "block_size = 64, 128, 256, 512"
         sed -i '/^\[buffer.state\]/,/^fill/d;/^\[expect.total\]/,/^compare/d;/^\[expect.state\]/,/^compare/d' templates/symbols.ini
         sed -i '/^\[buffer.total\]/,/^access/d;s/^fill = counting(1, 1)/fill = uniform(-1, 1)/' templates/symbols.ini
         expect 0 --config sweep.ini --format csv --remeasure
@@ -46,21 +36,14 @@ INI
 }
 
 @test "wrong results in a variable, and changes to one that is only read, are found" {
-    sweep <<'INI'
-[symbols]
-mode = good, wrong, spoil
-INI
+    sweep "[symbols]" "mode = good, wrong, spoil"
     expect 0 --config sweep.ini --format csv
     paste -d: <(column mode) <(column outcome) <(column reason) >outcomes
     has outcomes "good:measured:" "wrong:wrong_result:total[1] is" "spoil:wrong_result:input 'offsets' was changed"
 }
 
 @test "a reference reads the variables of the variant that it is for" {
-    sweep <<'INI'
-[symbols]
-gain = 1, 2
-mode = good, wrong
-INI
+    sweep "[symbols]" "gain = 1, 2" "mode = good, wrong"
     sed -i 's/^mode = .*/&\n\n[launch_parameters]\ngain = 1/;s/^fill = counting(1, 1)/fill = constant(gain)/' templates/symbols.ini
     expect 0 --config sweep.ini --format csv
     equal "$(paste -d: <(column mode) <(column gain) <(column outcome) | sort | tr '\n' ' ')" \

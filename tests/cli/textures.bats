@@ -6,11 +6,7 @@ load helper
 
 @test "textures in linear memory and of two dimensions read what memory holds" {
     stand_in "log = $scratch/calls" base_ns=2000
-    sweep <<'INI'
-[blur]
-method = memory, fetch, point, linear
-block_size = 128, 256
-INI
+    sweep "[blur]" "method = memory, fetch, point, linear" "block_size = 128, 256"
     expect 0 --config sweep.ini --format csv
     equal "$(count outcome measured)" 8
     # six variants have one; finalists load again, and the driver frees those when the worker exits
@@ -23,10 +19,7 @@ INI
 }
 
 @test "a texture's border, and its extents, are as the template says" {
-    sweep <<'INI'
-[blur]
-method = point, linear
-INI
+    sweep "[blur]" "method = point, linear"
     sed -i 's/texture(in, width, height)/texture(in, width, height, border)/' templates/blur.ini
     expect 0 --config sweep.ini --format csv
     paste -d: <(column method) <(column outcome) >outcomes

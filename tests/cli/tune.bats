@@ -177,12 +177,7 @@ tuned() {
 }
 
 @test "each problem is tuned for itself" {
-    sweep <<'INI'
-[scale]
-n = 2^12, 2^14, 2^16
-num_load = 1, 4
-block_size = 256
-INI
+    sweep "[scale]" "n = 2^12, 2^14, 2^16" "num_load = 1, 4" "block_size = 256"
     expect 0 --config sweep.ini
     equal "$(tuned problem.n | sort -n | tr '\n' ' ')" "4096 16384 65536 "
     # 64 blocks are the best: 2^16 elements need four of them a thread

@@ -44,11 +44,7 @@ load helper
 }
 
 @test "tuples of problem values and of parameters are these combinations alone" {
-    sweep <<'INI'
-[scale]
-(n, factor) = (2^10, 0.5), (2^12, 2.5)
-(num_load, block_size) = (1, 64), (4, 64), (2, 256)
-INI
+    sweep "[scale]" "(n, factor) = (2^10, 0.5), (2^12, 2.5)" "(num_load, block_size) = (1, 64), (4, 64), (2, 256)"
     expect 0 check --config sweep.ini
     has out "n=1024 factor=0.5: 3 variants" "n=4096 factor=2.5: 3 variants"
     lacks out "n=1024 factor=2.5"
@@ -58,11 +54,7 @@ INI
 }
 
 @test "tuples beside lists, with words, from the command line, and of more than two" {
-    sweep <<'INI'
-[scale]
-block_size = 64, 128
-num_load = 1, 2
-INI
+    sweep "[scale]" "block_size = 64, 128" "num_load = 1, 2"
     expect 0 check --config sweep.ini --set '(mode, block_size, num_load) = (good, 64, 1), (wrong, 128, 2)' --set n=1024,2048
     has out "n=1024 factor=1.5: 2 variants" "n=2048 factor=1.5: 2 variants"
 }
