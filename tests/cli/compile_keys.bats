@@ -316,7 +316,7 @@ C
     # back again: what was compiled with the other header is not taken for what this one makes
     echo '#define FACTOR 1' >toolkit/include/factor.h
     for size in 64 128 192 256 320 384; do
-        emit=(emit --kernel own --templates . --set block_size=$size --arch sm_90 --cubin --output)
+        emit=(emit --kernel own --templates . --set "block_size=$size" --arch sm_90 --cubin --output)
         autotune "${emit[@]}" kept.cubin
         AUTOTUNE_CACHE=other autotune "${emit[@]}" fresh.cubin
         cmp kept.cubin fresh.cubin
