@@ -338,31 +338,27 @@ bool parameter_best_at_end(const struct importance *importance,
 
 static const double FULL = 1 - 1e-9; /* occupancies are quotients */
 
+/* What a block uses of each resource. */
+static void amounts_of(const struct kernel_stats *stats, int64_t amounts[HEADROOM_RESOURCES])
+{
+    amounts[HEADROOM_REGISTERS] = stats->registers;
+    amounts[HEADROOM_SHARED] = stats->static_shared_bytes + stats->dynamic_shared_bytes;
+    amounts[HEADROOM_THREADS] = stats->block_threads;
+}
+
 /* The statistics with `amount` of one resource. */
 static bool compute(const struct gpu *gpu, const struct kernel_stats *stats,
                     enum headroom_resource resource, int64_t amount, struct occupancy *occupancy)
 {
-    struct occupancy_input input = {
-        .block_threads = stats->block_threads,
-        .registers = stats->registers,
-        .dynamic_shared_bytes = stats->static_shared_bytes + stats->dynamic_shared_bytes,
+    int64_t amounts[HEADROOM_RESOURCES];
+    amounts_of(stats, amounts);
+    amounts[resource] = amount;
+    const struct occupancy_input input = {
+        .block_threads = (int)amounts[HEADROOM_THREADS],
+        .registers = (int)amounts[HEADROOM_REGISTERS],
+        .dynamic_shared_bytes = amounts[HEADROOM_SHARED],
     };
-    if (resource == HEADROOM_REGISTERS)
-        input.registers = (int)amount;
-    else if (resource == HEADROOM_SHARED)
-        input.dynamic_shared_bytes = amount;
-    else
-        input.block_threads = (int)amount;
     return occupancy_compute(gpu, &input, occupancy, NULL) == 0;
-}
-
-static int64_t own_amount(const struct kernel_stats *stats, enum headroom_resource resource)
-{
-    if (resource == HEADROOM_REGISTERS)
-        return stats->registers;
-    if (resource == HEADROOM_SHARED)
-        return stats->static_shared_bytes + stats->dynamic_shared_bytes;
-    return stats->block_threads;
 }
 
 static bool helps(const struct gpu *gpu, const struct kernel_stats *stats,
@@ -408,6 +404,8 @@ void headroom_find(const struct gpu *gpu, const struct kernel_stats *stats,
 {
     struct kernel_stats now = *stats;
     struct occupancy occupancy;
+    int64_t amounts[HEADROOM_RESOURCES];
+    amounts_of(stats, amounts);
     bool known = now.known && now.block_threads > 0 &&
                  compute(gpu, &now, HEADROOM_REGISTERS, now.registers, &occupancy);
     /* the driver may count resources that the calculator does not know, such as named barriers */
@@ -418,7 +416,7 @@ void headroom_find(const struct gpu *gpu, const struct kernel_stats *stats,
         occupancy = (struct occupancy){0};
         if (known && now.occupancy < FULL)
             limit = i == HEADROOM_THREADS ? smaller_block(gpu, &now)
-                                          : bisect(gpu, &now, i, own_amount(&now, i) - 1);
+                                          : bisect(gpu, &now, i, amounts[i] - 1);
         if (limit >= 0)
             (void)compute(gpu, &now, i, limit, &occupancy);
         headroom->steps[i].limit = limit;
