@@ -44,10 +44,11 @@ struct compile_job {
     char *ptx;                      /* of compile_pool_ptx() */
     char failure[256];              /* how its worker was lost; "" if it was not */
     enum error_code failure_code;
-    bool timed_out; /* the worker missed the deadline */
-    bool killed;    /* from outside, more than once */
-    bool invalid;   /* its options cannot be computed; no worker had it */
-    bool cached;    /* no worker was needed */
+    bool timed_out;     /* the worker missed the deadline */
+    bool killed;        /* from outside, more than once */
+    bool invalid;       /* its options cannot be computed; no worker had it */
+    bool cached;        /* no worker was needed */
+    unsigned distrusts; /* calls of compile_pool_distrust() */
 };
 
 /* Starts the first worker; the others start when jobs need them. `loop` must outlive the pool.
@@ -76,6 +77,10 @@ int compile_pool_request(struct compile_pool *pool, const struct source *source,
 /* The same to PTX, which no cache has. */
 int compile_pool_ptx(struct compile_pool *pool, const struct source *source,
                      const struct options *options, struct compile_job **job, struct error *error);
+
+/* The entry of a job that was done cannot be read any more: the next request for it compiles it again. False if
+ * that has been tried often enough. */
+bool compile_pool_distrust(struct compile_job *job);
 
 /* Whether a request with these, for that architecture, would find an earlier job or a cubin in the cache. */
 bool compile_pool_has(struct compile_pool *pool, const char *arch, const char *source_hash,

@@ -186,8 +186,9 @@ static int request(struct compile_pool *pool, const char *key, bool ptx,
         return status;
     struct pool_job *new = find_or_add(pool, key, &known);
     *job = &new->job;
-    if (known)
+    if (known && !new->unreadable)
         return 0;
+    new->unreadable = new->job.done = new->job.has_cubin = new->job.cached = false;
     new->wants_ptx = ptx;
     if (!ptx && take_cached(pool, new))
         return 0;
@@ -215,6 +216,13 @@ int compile_pool_ptx(struct compile_pool *pool, const struct source *source,
     char key[HASH_BYTES];
     int status = make_key(pool, "PTX", source->text_hash, options, key, error);
     return status != 0 ? status : request(pool, key, true, source, options, false, job, error);
+}
+
+bool compile_pool_distrust(struct compile_job *job)
+{
+    enum { MOST = 3 };
+    ((struct pool_job *)job)->unreadable = job->done;
+    return ++job->distrusts <= MOST;
 }
 
 bool compile_pool_has(struct compile_pool *pool, const char *arch, const char *source_hash,

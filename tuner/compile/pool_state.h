@@ -21,6 +21,7 @@ struct pool_job {
     size_t users;           /* requests that were not taken back */
     bool twice;             /* two workers have it; the first answer counts */
     size_t kind;            /* for the estimate */
+    bool unreadable;        /* done, but its entry is not there any more */
     bool wants_ptx;
     char arch[16];
     const struct source *source; /* these two until it is done, unless the cache had its cubin */

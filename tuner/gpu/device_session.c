@@ -205,10 +205,11 @@ json_t *answer_message(const struct answer *answer, const struct device_session 
         return message_from_error(error);
     }
     bool gpu_failed = answer->lost && (answer->innocent || device_has_failed(session->device.last));
-    return json_pack("{s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:o*}", "event", "failed",
+    return json_pack("{s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:o*}", "event", "failed",
                      "outcome", outcome_name(answer->outcome), "reason", error_text(error, reason),
                      "lost", (int)answer->lost, "gpu_failed", (int)gpu_failed, "repairs",
                      (int)(session->damaged && !answer->lost), "short",
-                     (int)is_short(answer, session), "doubtful", (int)answer->doubtful, "unfit",
-                     (int)answer->unfit, "differences", answer->differences);
+                     (int)is_short(answer, session), "doubtful", (int)answer->doubtful,
+                     "unreadable", (int)answer->unreadable, "unfit", (int)answer->unfit,
+                     "differences", answer->differences);
 }

@@ -75,6 +75,7 @@ struct answer {
     bool innocent;        /* it was lost while the variant's data was made */
     bool unfit;           /* the template cannot make the variant's data */
     bool doubtful;        /* another variant may have done it */
+    bool unreadable;      /* its cubin is missing or damaged: it is to be compiled again */
     json_t *differences;  /* of a wrong result, if they were asked for */
 };
 

@@ -69,9 +69,12 @@ int trial_load(struct device_session *session, struct device_variant *variant, c
 {
     struct compilation compilation = {0};
     if (!cubin_cache_parse(key, session->channel->bytes, session->channel->byte_count, true,
-                           &compilation))
-        return error_set(error, ERROR_RECORD,
-                         "cubin '%s' is missing or damaged; run again to recompile it", key);
+                           &compilation)) {
+        (void)error_set(error, ERROR_RECORD, "cubin '%s' is missing or damaged", key);
+        answer->unreadable = true;
+        answer->outcome = OUTCOME_LOAD_ERROR;
+        return 0;
+    }
     int status =
         device_variant_load(variant, &session->problem, &compilation, &answer->outcome, error);
     status = answer_driver_error(answer, session, status, OUTCOME_LOAD_ERROR);

@@ -415,6 +415,9 @@ static int take_failure(struct device_client *client, const json_t *reply,
     answer->passing = json_is_true(json_object_get(reply, "short"));
     answer->doubtful = json_is_true(json_object_get(reply, "doubtful"));
     answer->unfit = json_is_true(json_object_get(reply, "unfit"));
+    answer->unreadable = json_is_true(json_object_get(reply, "unreadable"));
+    if (answer->unreadable)
+        return error_set(error, ERROR_RECORD, "%s", answer->reason);
     json_decref(client->differences);
     client->differences = json_incref(json_object_get(reply, "differences"));
     if (json_is_true(json_object_get(reply, "lost")))

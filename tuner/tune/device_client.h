@@ -80,6 +80,7 @@ struct device_client_answer {
                          results were made (OUTCOME_INVALID), or others had taken the memory */
     bool unfit;       /* the template cannot make its data: OUTCOME_INVALID */
     bool doubtful;    /* it failed, and another variant that is loaded may be to blame */
+    bool unreadable;  /* with ERROR_RECORD: its cubin is missing or damaged. The worker is ready */
     bool again;       /* nothing came of it, because the worker was killed from outside, or the GPU
                          failed or throttled: ask again */
 };

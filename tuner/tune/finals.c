@@ -175,10 +175,16 @@ static int load(struct finals *finals, size_t contender, struct error *error)
     if (status != 0)
         return status;
     const struct kernel_stats_source source = tuning_job_stats_source(finals->job, index);
-    timings_stage(tuning->timings, TIMING_LOAD);
-    status = device_client_load(finals->gpu->client, (int64_t)index,
-                                finals->job->compile_jobs[index]->path, &result->parameters, result,
-                                &answer, error);
+    bool unreadable;
+    do {
+        timings_stage(tuning->timings, TIMING_LOAD);
+        status = device_client_load(finals->gpu->client, (int64_t)index,
+                                    finals->job->compile_jobs[index]->path, &result->parameters,
+                                    result, &answer, error);
+        unreadable = status == ERROR_RECORD && answer.unreadable;
+        if (unreadable)
+            status = tuning_job_recompile(finals->job, tuning->pool, index, error);
+    } while (unreadable && status == 0);
     if (status != 0 || answer.again)
         return status;
     if (answer.outcome != OUTCOME_MEASURED) {

@@ -332,6 +332,16 @@ static void return_trial(struct screener *screener)
         queue_return(&screening->queue, trial.index);
 }
 
+/* The worker could not read the oldest trial's cubin: it is compiled, and the variant tried, again. */
+static int recompile(struct screener *screener, struct error *error)
+{
+    struct screening *screening = screener->screening;
+    int status = tuning_job_recompile(screening->job, screening->tuning->pool,
+                                      screener->trials[0].index, error);
+    return_trial(screener);
+    return status;
+}
+
 /* Whether what this GPU measures should be measured by another one. */
 static bool is_disturbed(const struct screener *screener)
 {
@@ -424,7 +434,9 @@ static int end_comparison(struct screener *screener, struct error *error)
     struct trial_times times;
     struct result result = {0};
     int status = device_client_trial_take(screener->gpu->client, &result, &times, &answer, error);
-    if (status == 0) {
+    if (status == ERROR_RECORD && answer.unreadable) {
+        status = recompile(screener, error);
+    } else if (status == 0) {
         const struct trial trial = forget_trial(screener);
         bool alike = result.runs == screening->job->study.results[trial.index].runs;
         if (answer.outcome != OUTCOME_MEASURED)
@@ -450,6 +462,8 @@ static int end_measurement(struct screener *screener, struct error *error)
     timings_stage(tuning->timings, TIMING_MEASURE);
     int status = take_trial(screener, &times, &answer, error);
     timings_share(tuning->timings, times.load_ns, times.verify_ns, times.measure_ns);
+    if (status == ERROR_RECORD && answer.unreadable)
+        return recompile(screener, error);
     if (status != 0)
         return status;
     size_t index = forget_trial(screener).index;

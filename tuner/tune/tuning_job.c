@@ -108,6 +108,21 @@ int tuning_job_request(struct tuning_job *job, struct compile_pool *pool, size_t
                    &job->compile_jobs[index], error);
 }
 
+int tuning_job_recompile(struct tuning_job *job, struct compile_pool *pool, size_t index,
+                         struct error *error)
+{
+    struct compile_job *compile = job->compile_jobs[index];
+    if (!compile_pool_distrust(compile))
+        return error_set(error, ERROR_RECORD,
+                         "cubin '%s' is missing or damaged again and again; look at its disk and "
+                         "permissions",
+                         compile->path);
+    int status = tuning_job_request(job, pool, index, error);
+    if (status == 0)
+        compile_pool_drop(pool, compile);
+    return status != 0 ? status : compile_pool_wait(pool, compile, error);
+}
+
 void tuning_job_shuffle(struct tuning_job *job)
 {
     uint64_t state = 0x9e3779b97f4a7c15u;

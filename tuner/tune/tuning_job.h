@@ -103,6 +103,11 @@ int tuning_job_compile_next(struct tuning_job *job, struct compile_pool *pool, s
 int tuning_job_request(struct tuning_job *job, struct compile_pool *pool, size_t index,
                        struct error *error);
 
+/* Compiles a variant again whose cubin cannot be read any more, and waits. Returns 0, also if it does not
+ * compile now, or ERROR_RECORD if that has been tried often enough; or as compile_pool_wait(). */
+int tuning_job_recompile(struct tuning_job *job, struct compile_pool *pool, size_t index,
+                         struct error *error);
+
 /* Drops the compile job of one variant, if it has one; or all, of variants that have none as well and
  * of the reference: nothing is compiled for this job any more. */
 void tuning_job_drop(struct tuning_job *job, struct compile_pool *pool, size_t index);
