@@ -733,16 +733,17 @@ double cover_mean(const double *values, const double *distances, size_t count)
     enum { NEAREST = 4 };
     size_t nearest[NEAREST];
     size_t found = 0;
+    double limit = INFINITY;
     double weights = 0;
     double sum = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!(values[i] > 0) || !(distances[i] < INFINITY) ||
-            (found == NEAREST && distances[i] >= distances[nearest[found - 1]]))
+        if (!(distances[i] < limit) || !(values[i] > 0))
             continue;
         size_t place = found < NEAREST ? found++ : found - 1;
         for (; place > 0 && distances[nearest[place - 1]] > distances[i]; place--)
             nearest[place] = nearest[place - 1];
         nearest[place] = i;
+        limit = found == NEAREST ? distances[nearest[NEAREST - 1]] : INFINITY;
     }
     for (size_t i = 0; i < found; i++) {
         double weight = 1 / (distances[nearest[i]] + 0.01);
