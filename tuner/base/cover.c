@@ -64,8 +64,9 @@ static void *take_memory(struct cover *cover, size_t bytes)
 
 static const char *keep_string(struct cover *cover, const char *text)
 {
-    char *copy = take_memory(cover, strlen(text) + 1);
-    return copy != NULL ? strcpy(copy, text) : NULL;
+    size_t bytes = strlen(text) + 1;
+    char *copy = take_memory(cover, bytes);
+    return copy != NULL ? memcpy(copy, text, bytes) : NULL;
 }
 
 /* Room for element `count` of an array whose capacity is the next power of two. */
