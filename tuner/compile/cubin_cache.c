@@ -111,21 +111,19 @@ char *cubin_cache_entry(const char *name, const struct compilation *compilation,
     }
     json_t *header =
         json_pack("{s:o, s:o}", "log", json_text(compilation->log), "kernels", kernels);
-    char *text = json_dumps(header, JSON_COMPACT);
-    size_t length = strlen(text);
+    size_t length = json_dumpb(header, NULL, 0, JSON_COMPACT);
     size_t cubin_bytes = compilation->cubin != NULL ? compilation->cubin_bytes : 0;
-    json_decref(header);
     *count = LINE_BYTES + length + 1 + cubin_bytes;
     char *bytes = alloc_zeroed(*count, 1);
     char *rest = bytes + LINE_BYTES;
-    memcpy(rest, text, length);
+    (void)json_dumpb(header, rest, length, JSON_COMPACT);
+    json_decref(header);
     rest[length] = '\n';
     if (cubin_bytes > 0)
         memcpy(rest + length + 1, compilation->cubin, cubin_bytes);
     char line[LINE_BYTES + 1];
     first_line(name, rest, *count - LINE_BYTES, line);
     memcpy(bytes, line, LINE_BYTES);
-    free(text);
     return bytes;
 }
 

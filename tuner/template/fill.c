@@ -306,7 +306,8 @@ static int fill_whole(const struct fill *fill, const struct scope *scope, enum e
         int status = fill_read_file(fill, type, length, &npy, error);
         if (status != 0)
             return status;
-        memcpy(elements, npy.data, length * bytes);
+        if (npy.data != NULL)
+            memcpy(elements, npy.data, length * bytes);
         npy_release(&npy);
         return 0;
     }
