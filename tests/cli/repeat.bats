@@ -345,14 +345,14 @@ END
     fast_fakes "fault=cuLaunchKernel:300:kill"
     sweep "block_size = 64, 128, 256, 512" "mode = good, module"
     code=0
-    timeout 60 "$AUTOTUNE" --config sweep.ini >out 2>err || code=$?
+    timeout 180 "$AUTOTUNE" --config sweep.ini >out 2>err || code=$?
     [ "$code" -ne 124 ]
     stand_in base_ns=3000 noise=0.002
     printf '%s\n' "[sweep]" "templates = $sweeps/templates" "launch_timeout_s = 0.5" "[larger]" "mode = good, hang" >sweep.ini
     sed 's/^reference = larger_reference/reference = larger_slow_reference/' "$sweeps/templates/larger.ini" >larger.ini
     cp "$sweeps/templates/larger.cu" .
     sed -i "s|^templates = .*|templates = .|" sweep.ini
-    timeout 60 "$AUTOTUNE" --config sweep.ini --format csv >out 2>err || code=$?
+    timeout 180 "$AUTOTUNE" --config sweep.ini --format csv >out 2>err || code=$?
     [ "$code" -ne 124 ]
     is hang timeout
     is good measured
