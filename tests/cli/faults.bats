@@ -71,7 +71,7 @@ load helper
     equal "$(count outcome measured)" 9
 }
 
-@test "a cubin that is damaged during the run ends it, if a worker still needs it, and the next run compiles it" {
+@test "a cubin that is damaged during the run is compiled again, in the screening and in the finals" {
     rm -rf cache
     expect 0 --config "$sweeps/scale.ini"
     for call in 3 11; do # the modules of the first variant and of the last
@@ -87,9 +87,7 @@ load helper
         done
         code=0
         wait $! || code=$?
-        [ "$code" -eq 0 ] || exits 4
-        [ "$code" -eq 0 ] || has err "is missing or damaged; run again to recompile it"
-        expect 0 --config "$sweeps/scale.ini" --format csv
+        exits 0
         equal "$(count outcome measured)" 9
     done
 }
