@@ -75,7 +75,7 @@ good:measured good:measured good:measured good:measured "
     verifier march_count
     sed -i 's/^grid = 4$/grid = n \/\/ 4096/' templates/march.ini
     expect 2 --config sweep.ini --format csv
-    has err "march.ini:79: verifier 'march_count' has no blocks or no threads, but its buffer has elements"
+    has err "march.ini:45: verifier 'march_count' has no blocks or no threads, but its buffer has elements"
     lacks out ,measured,
 }
 
@@ -83,7 +83,7 @@ good:measured good:measured good:measured good:measured "
     printf '[march]\nsteps = 1, 2\n' | sweep
     verifier march_spoiling_count "weights, wrong"
     expect 2 --config sweep.ini --format csv
-    has err "march.ini:79: after verifier 'march_spoiling_count': input 'weights' was changed"
+    has err "march.ini:45: after verifier 'march_spoiling_count': input 'weights' was changed"
     fails grep wrong_result out
 }
 
@@ -91,15 +91,15 @@ good:measured good:measured good:measured good:measured "
     printf '[march]\n' | sweep
     verifier march_cuont
     expect 2 check --config sweep.ini --compile
-    has err "march.ini:80: unknown entry 'march_cuont'; did you mean 'march_count'?"
+    has err "march.ini:46: unknown entry 'march_cuont'; did you mean 'march_count'?"
     cp "$sweeps/templates/march.ini" templates
     verifier march_count "state, reference, wrong, uint64 n"
     expect 2 check --config sweep.ini --compile
-    has err "march.ini:83: kernel 'march_count' has 5 parameters" "'arguments' gives 4"
+    has err "march.ini:49: kernel 'march_count' has 5 parameters" "'arguments' gives 4"
     cp "$sweeps/templates/march.ini" templates
     verifier march_count "wrong, reference, state, uint64 n, double 0"
     expect 2 check --config sweep.ini --compile
-    has err "march.ini:83: parameter 1 of kernel 'march_count' is 'const float *state', but buffer 'wrong' has elements of type uint64"
+    has err "march.ini:49: parameter 1 of kernel 'march_count' is 'const float *state', but buffer 'wrong' has elements of type uint64"
 }
 
 @test "what a verifier or a fill cannot be is refused, at its line" {
@@ -115,7 +115,7 @@ s/reference, wrong/reference/|verifier 'march_count' needs the argument `wrong`
 s/^\[verify.state/[verify.stat/;s/^reference = .*/&\ncompare = exact/|unknown buffer 'stat'; did you mean 'state'?
 /^\[expect/,/^arguments/d|`reference` is the expected result of [expect.state]
 s/^entry = march_count/entyr = march_count/|unknown key 'entyr'
-0,/^arguments = state, weights/s//arguments = wrong, weights/|launch 'good' has 'wrong' among its arguments, which only a [verify] section has
+0,/^arguments = state, weights/s//arguments = wrong, weights/|launch 'run' has 'wrong' among its arguments, which only a [verify] section has
 s/weights\b/wrong/g|name 'wrong' is given twice
 s/march_weights, weights/march_weights, state/|buffer 'state' is not filled before this one
 s/march_weights, weights/march_weights, reference/|which only the reference of an [expect] section has
@@ -128,7 +128,7 @@ END
 
 @test "a kernel that fills must fill, and nothing else" {
     printf '[march]\n' | sweep
-    sed -i 's/^fill = kernel(march_weights.*/fill = kernel(march_lazy, weights, weights, uint64 1, int32 0, int32 0)/' templates/march.ini
+    sed -i 's/^fill = kernel(march_weights.*/fill = kernel(march_lazy, weights)/' templates/march.ini
     expect 2 --config sweep.ini
     has err "march.ini:19: fill 'march_lazy' wrote nothing; is the buffer among its arguments?"
     cp "$sweeps/templates/march.ini" templates
@@ -225,7 +225,7 @@ CUDA
     has reasons "verifier 'cpp::march_count<double, BLOCK_SIZE>' counts 878 wrong elements of state"
     sed -i 's/^entry = cpp::march_count/entry = cpp::march_cuont/' templates/march.ini
     expect 2 check --config sweep.ini --compile
-    has err "march.ini:80: entry 'cpp::march_cuont<double, BLOCK_SIZE>': namespace \"cpp\" has no member \"march_cuont\""
+    has err "march.ini:46: entry 'cpp::march_cuont<double, BLOCK_SIZE>': namespace \"cpp\" has no member \"march_cuont\""
     sed -i 's/^entry = cpp::march_cuont/entry = cpp::march_count/;s/cpp::march_fill/cpp::march_fil/' templates/march.ini
     expect 2 check --config sweep.ini --compile
     has err "march.ini:25: entry 'cpp::march_fil<float, (8 > 7 ? 7 : 8)>': namespace \"cpp\" has no member \"march_fil\""

@@ -407,11 +407,10 @@ const struct kernel kernels[] = {
     K(tree, step) K(tree, store)
     K(types, negate_16) K(types, negate_float) K(types, negate_double) K(types, negate_int64)
     K(types, negate_int8) K(types, reference) K(types, scalars) K(types, scalars_reference)
-    K(pack, good) K(pack, backwards) K(pack, shifted) K(pack, again) K(pack, short)
-    K(pack, reference)
+    K(pack, run) K(pack, reference)
     K(rounds, run)
     K(blur, memory) K(blur, fetch) K(blur, point) K(blur, linear) K(blur, reference)
-    K(gather, sum) K(gather, overrun) K(gather, reference)
+    K(gather, sum) K(gather, reference)
     K(tensor, plain) K(tensor, swizzled) K(tensor, reference)
     K(repeat, count) K(repeat, good) K(repeat, slow) K(repeat, until) K(repeat, every)
     K(repeat, spoil) K(repeat, memo) K(repeat, memo_done) K(repeat, module) K(repeat, module_done)
@@ -421,11 +420,11 @@ const struct kernel kernels[] = {
     K(larger, good) K(larger, kept) K(larger, lower) K(larger, highest) K(larger, lowest)
     K(larger, times_0) K(larger, hang) K(larger, reference) K(larger, slow_reference)
     K(larger, odd_reference) K(larger, odd_changing_reference) K(larger, most)
-    K(march, run) K(march, fixed) K(march, fault) K(march, overrun) K(march, spoil) K(march, lazy)
+    K(march, run) K(march, lazy)
     K(march, reference) K(march, slow_reference) K(march, faulty_reference)
     E(march, hanging_reference) K(march, fill) K(march, weights) K(march, count)
     K(march, faulty_count) K(march, spoiling_count)
-    K(symbols, apply) K(symbols, wrong) K(symbols, spoil) K(symbols, reference) K(symbols, total)
+    K(symbols, apply) K(symbols, reference) K(symbols, total)
 #undef K
 #undef E
     KERNEL(downstream, reduce),

@@ -8,56 +8,22 @@ typedef unsigned long long u64;
 #define FIRST ((u64)blockIdx.x * blockDim.x + threadIdx.x)
 #define STEP ((u64)gridDim.x * blockDim.x)
 
-/* The inside of a row of `n` elements with `pad` zeros at both ends. */
-__device__ static void march(float *state, const float *weights, u64 n, int pad, int steps)
+/* Steps of the inside of a row of `n` elements with `pad` zeros at both ends; `spoil` changes what a verifier could read */
+extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
+    march_run(float *state, float *weights, u64 n, int pad, int steps, bool fixed, bool fault, bool overrun,
+              bool spoil)
 {
+    if (spoil)
+        weights[0] = 0;
+    state += fault ? 1ull << 38 : 0;
     for (u64 i = FIRST; i < n; i += STEP)
-        for (int k = 0; k < steps; k++)
+        for (int k = 0; k < (fixed ? 1 : steps); k++)
             state[i + pad] = weights[0] * state[i + pad] + 1;
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    march_run(float *state, const float *weights, u64 n, int pad, int steps)
-{
-    march(state, weights, n, pad, steps);
-}
-
-/* one step, however many are asked for: right if compared with the wrong expectation */
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    march_fixed(float *state, const float *weights, u64 n, int pad, int)
-{
-    march(state, weights, n, pad, 1);
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    march_fault(float *state, const float *weights, u64 n, int pad, int steps)
-{
-    march(state + (1ull << 38), weights, n, pad, steps);
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    march_overrun(float *state, const float *weights, u64 n, int pad, int steps)
-{
-    march(state, weights, n, pad, steps);
-    if (FIRST == 0)
+    if (overrun && FIRST == 0)
         state[n + 2 * pad] = 1;
 }
 
-/* changes what a verifier could read */
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    march_spoil(float *state, float *weights, u64 n, int pad, int steps)
-{
-    weights[0] = 0;
-    march(state, weights, n, pad, steps);
-}
-
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    march_lazy(float *, const float *, u64, int, int)
-{
-}
-
-extern "C" __global__ void march_reference(const float *state, const float *weights, double *reference, u64 n, int pad,
-                                           int steps)
+__device__ static void expect(const float *state, const float *weights, double *reference, u64 n, int pad, int steps)
 {
     for (u64 i = FIRST; i < n + 2 * pad; i += STEP) {
         double x = state[i];
@@ -65,6 +31,12 @@ extern "C" __global__ void march_reference(const float *state, const float *weig
             x = weights[0] * x + 1;
         reference[i] = x;
     }
+}
+
+extern "C" __global__ void march_reference(const float *state, const float *weights, double *reference, u64 n, int pad,
+                                           int steps)
+{
+    expect(state, weights, reference, n, pad, steps);
 }
 
 /* The same, half a second of a CPU's time later. */
@@ -73,12 +45,7 @@ extern "C" __global__ void march_slow_reference(const float *state, const float 
 {
     for (volatile unsigned i = 0; i < 400000000; i = i + 1)
         ;
-    for (u64 i = FIRST; i < n + 2 * pad; i += STEP) {
-        double x = state[i];
-        for (int k = 0; k < steps && i >= (u64)pad && i < n + pad; k++)
-            x = weights[0] * x + 1;
-        reference[i] = x;
-    }
+    expect(state, weights, reference, n, pad, steps);
 }
 
 extern "C" __global__ void march_faulty_reference(const float *, const float *, double *reference, u64, int, int)
@@ -91,6 +58,11 @@ extern "C" __global__ void march_hanging_reference(const float *state, const flo
     while (*(volatile const float *)state < 1e30f)
         ;
     reference[0] = 1;
+}
+
+/* fills nothing */
+extern "C" __global__ void march_lazy(float *)
+{
 }
 
 /* what only a kernel of the source can fill */

@@ -1,59 +1,29 @@
 /* The elements above zero, packed, in any order; and in ways in which they are not. One thread. */
-extern "C" __global__ void pack_good(const int *in, int *out, unsigned long long n)
-{
-    unsigned long long place = 0;
-    for (unsigned long long i = 0; i < n; i++)
-        if (in[i] > 0)
-            out[place++] = in[i];
-}
+typedef unsigned long long u64;
 
-extern "C" __global__ void pack_backwards(const int *in, int *out, unsigned long long n)
+/* `shifted` leaves out the first place, though the elements are right; `again` has one element twice and another never;
+ * `cut` lacks the last. */
+extern "C" __global__ void pack_run(const int *in, int *out, u64 n, bool backwards, bool shifted, bool again, bool cut)
 {
-    unsigned long long place = 0;
-    for (unsigned long long i = n; i-- > 0;)
-        if (in[i] > 0)
-            out[place++] = in[i];
-}
-
-/* the first place is left out: the elements are right */
-extern "C" __global__ void pack_shifted(const int *in, int *out, unsigned long long n)
-{
-    unsigned long long place = 1;
-    for (unsigned long long i = 0; i < n; i++)
-        if (in[i] > 0)
-            out[place++] = in[i];
-}
-
-/* as many elements, but one of them twice and another never */
-extern "C" __global__ void pack_again(const int *in, int *out, unsigned long long n)
-{
-    unsigned long long place = 0;
-    for (unsigned long long i = 0; i < n; i++)
-        if (in[i] > 0)
-            out[place++] = in[i];
-    for (unsigned long long i = 1; i < place; i++)
+    u64 left = 0, place = shifted;
+    for (u64 i = 0; i < n; i++)
+        left += in[i] > 0;
+    for (u64 i = 0; i < n; i++) {
+        int x = in[backwards ? n - 1 - i : i];
+        if (x > 0 && left-- > (cut ? 1 : 0))
+            out[place++] = x;
+    }
+    for (u64 i = 1; i < place && again; i++)
         if (out[i] != out[0]) {
             out[i] = out[0];
             break;
         }
 }
 
-/* all but the last */
-extern "C" __global__ void pack_short(const int *in, int *out, unsigned long long n)
+extern "C" __global__ void pack_reference(const int *in, int *reference, u64 n)
 {
-    unsigned long long left = 0;
-    for (unsigned long long i = 0; i < n; i++)
-        left += in[i] > 0;
-    unsigned long long place = 0;
-    for (unsigned long long i = 0; i < n; i++)
-        if (in[i] > 0 && place + 1 < left)
-            out[place++] = in[i];
-}
-
-extern "C" __global__ void pack_reference(const int *in, int *reference, unsigned long long n)
-{
-    unsigned long long place = 0;
-    for (unsigned long long i = 0; i < n; i++)
+    u64 place = 0;
+    for (u64 i = 0; i < n; i++)
         if (in[i] > 0)
             reference[place++] = in[i];
 }
