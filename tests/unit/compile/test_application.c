@@ -39,7 +39,6 @@ static void expect(const struct cubin_origin *from, const char *message)
 
 static void test_it_is_read_for_what_it_was_compiled_from(void **state)
 {
-    (void)state;
     write_first();
     expect(&origin, NULL);
     expect(&(struct cubin_origin){&source, &moved, 90}, NULL);
@@ -57,7 +56,6 @@ static void test_its_cpp_names_come_with_it(void **state)
     const struct compilation written = {
         .cubin = cubin, .cubin_bytes = sizeof cubin - 1, .kernels = kernels, .kernel_count = 2};
     struct compilation read;
-    (void)state;
     assert_int_equal(bundled_cubin_write("b/k.cubin", &origin, &written, NULL), 0);
     assert_int_equal(bundled_cubin_read("b/k.cubin", &origin, &read, NULL), 0);
     assert_int_equal(read.kernel_count, 1);
@@ -70,7 +68,6 @@ static void test_its_cpp_names_come_with_it(void **state)
 
 static void test_a_damaged_one_is_not_read(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof cubin - 1; i++) {
         write_first();
         char *text = scratch_read("b/k.cubin");

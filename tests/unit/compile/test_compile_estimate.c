@@ -180,7 +180,6 @@ static void the_time_left_is_right_within_two(void **state)
         {16, {576, 144}, {same, some_are_slow}, 0},
         {8, {400, 100}, {same, later_is_slower}, 1},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct pool pool = {.workers = cases[i].workers, .start_s = cases[i].start_s};
         for (size_t kind = 0; kind < 2 && cases[i].counts[kind] > 0; kind++)
@@ -191,7 +190,6 @@ static void the_time_left_is_right_within_two(void **state)
 
 static void before_anything_is_done_nothing_is_known(void **state)
 {
-    (void)state;
     struct compile_estimate estimate = {0};
     size_t kind = compile_estimate_kind(&estimate, "first");
     assert_int_equal(compile_estimate_kind(&estimate, "first"), kind);

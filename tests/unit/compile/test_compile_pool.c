@@ -122,7 +122,6 @@ static void assert_order(const char *expected)
 
 static void requests_with_the_same_key_are_one_job(void **state)
 {
-    (void)state;
     start("", 2, 10);
     struct compile_job *job = request(20, false);
     assert_ptr_equal(request(20, true), job);
@@ -151,7 +150,6 @@ static bool has(int us)
 
 static void what_is_in_the_cache_needs_no_worker(void **state)
 {
-    (void)state;
     start("", 1, 10);
     assert_false(has(20));
     struct compile_job *first = request(20, false);
@@ -171,7 +169,6 @@ static void what_is_in_the_cache_needs_no_worker(void **state)
 
 static void what_the_compiler_refuses_is_in_the_cache_too(void **state)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         start("compile * refuse source.cu(1): error: no", 1, 10);
         struct compile_job *job = request(20, false);
@@ -184,7 +181,6 @@ static void what_the_compiler_refuses_is_in_the_cache_too(void **state)
 
 static void urgent_jobs_go_first(void **state)
 {
-    (void)state;
     start("", 1, 10);
     struct compile_job *jobs[] = {request(20, false), request(21, false), request(22, true),
                                   request(23, false)};
@@ -197,7 +193,6 @@ static void urgent_jobs_go_first(void **state)
 /* Of three jobs for one worker, the one under way and one that waits are dropped. */
 static void what_nobody_wants_any_more_is_not_compiled(void **state)
 {
-    (void)state;
     start("compile:us=1 1 hang\n", 1, 10);
     struct compile_job *first = request(1, false);
     struct compile_job *second = request(2, false);
@@ -222,7 +217,6 @@ static void a_compiler_that_is_exchanged_during_the_run_is_named_as_such(void **
 {
     const char *version;
     int status = 0;
-    (void)state;
     start("compiler 2- say {\"event\":\"ready\",\"nvrtc\":\"12.8\",\"architectures\":[90]}\n", 2,
           10);
     assert_int_equal(compile_pool_nvrtc_version(fixture.pool, &version, &fixture.error), 0);
@@ -252,7 +246,6 @@ static void three_that_never_greet_end_the_run(void **state)
         "merge {\"event\":\"compiled\"}",
         "hang",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
         const char *version;
         char script[64];
@@ -271,7 +264,6 @@ static void three_that_never_greet_end_the_run(void **state)
 
 static void one_that_dies_at_its_greeting_is_replaced(void **state)
 {
-    (void)state;
     start("compiler 1-2 die 3\n", 1, 10);
     assert_compiled(request(20, false));
     assert_int_equal(scripted_worker_count("compiler"), 3);
@@ -280,7 +272,6 @@ static void one_that_dies_at_its_greeting_is_replaced(void **state)
 
 static void a_compiler_that_is_missing_ends_the_run(void **state)
 {
-    (void)state;
     const char *version;
     start("compiler * error -4\n", 1, 10);
     assert_int_equal(compile_pool_nvrtc_version(fixture.pool, &version, &fixture.error),
@@ -314,7 +305,6 @@ static void a_job_that_costs_its_worker_fails_alone(void **state)
         {"compile 2 say {\"event\":\"compiled\"}\n", invalid, 10}, /* without a cubin */
         {"compile 2 error -5\n", "scripted", 10},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         start(cases[i].script, 1, cases[i].timeout_s);
         struct compile_job *jobs[] = {request(1, false), request(2, false), request(3, false)};
@@ -330,7 +320,6 @@ static void a_job_that_costs_its_worker_fails_alone(void **state)
 /* Each job needs a fifth of its limit in CPU time, and gets a ninth of the processor. */
 static void a_busy_machine_is_not_the_variant_s_fault(void **state)
 {
-    (void)state;
     struct busy_machine machine;
     start("compile * busy 60\n", 1, 0.3);
     (void)request(1, false);
@@ -359,7 +348,6 @@ static void a_signal_from_outside_costs_nothing(void **state)
         {"compile 1 knock", SIGTERM, "1"},
         {"compile 1 knock", SIGHUP, "1"},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char script[64];
         (void)snprintf(script, sizeof script, "%s %d\n", cases[i].script, cases[i].signal);
@@ -373,7 +361,6 @@ static void a_signal_from_outside_costs_nothing(void **state)
 
 static void one_that_could_not_be_asked_is_replaced(void **state)
 {
-    (void)state;
     start("", 1, 10);
     failing_sends = 1;
     assert_compiled(request(1, false));
@@ -384,7 +371,6 @@ static void one_that_could_not_be_asked_is_replaced(void **state)
 /* As when each try takes all of the machine's memory. */
 static void one_killed_again_and_again_is_given_up(void **state)
 {
-    (void)state;
     start("compile:us=1 * signal 9\n", 1, 10);
     struct compile_job *unlucky = request(1, false);
     assert_failed(unlucky, "the compiler was killed by signal 9 (Killed)");
@@ -395,7 +381,6 @@ static void one_killed_again_and_again_is_given_up(void **state)
 /* It is no variant's fault. */
 static void a_cache_that_cannot_be_written_ends_the_run(void **state)
 {
-    (void)state;
     assert_int_equal(scratch_write("cache", ""), 0); /* a file in place of the folder */
     start("", 1, 10);
     struct compile_job *job = request(20, false);
@@ -407,7 +392,6 @@ static void a_cache_that_cannot_be_written_ends_the_run(void **state)
 /* More than a socket holds, and nobody reads: the deadline holds all the same. */
 static void a_source_that_is_not_read_does_not_block(void **state)
 {
-    (void)state;
     enum { BYTES = 4 << 20 };
     struct options options = {0};
     struct compile_job *large = NULL;
@@ -468,7 +452,6 @@ static void end_cluster(struct nodes *nodes, int hub, int far)
 
 static void a_node_with_another_compiler_is_refused_by_name(void **state)
 {
-    (void)state;
     struct nodes *nodes;
     struct compile_job *jobs[2];
     int hub = start_cluster(&nodes, jobs);
@@ -484,7 +467,6 @@ static void a_node_with_another_compiler_is_refused_by_name(void **state)
 
 static void the_job_of_a_node_that_is_lost_goes_to_another(void **state)
 {
-    (void)state;
     struct nodes *nodes;
     struct compile_job *jobs[2];
     int far;
@@ -499,7 +481,6 @@ static void the_job_of_a_node_that_is_lost_goes_to_another(void **state)
 
 static void a_slow_node_holds_up_nobody_who_is_idle(void **state)
 {
-    (void)state;
     struct nodes *nodes;
     struct compile_job *jobs[2];
     size_t left;
@@ -530,7 +511,6 @@ static void await_copy(void)
 
 static void a_job_that_was_given_twice_is_done_once(void **state)
 {
-    (void)state;
     struct nodes *nodes;
     struct compile_job *jobs[2];
     int far;
@@ -560,7 +540,6 @@ static void a_job_that_was_given_twice_is_done_once(void **state)
 
 static void a_job_that_was_given_twice_survives_one_of_the_two(void **state)
 {
-    (void)state;
     struct nodes *nodes;
     struct compile_job *jobs[2];
     int far;

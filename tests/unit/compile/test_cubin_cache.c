@@ -78,7 +78,6 @@ static void expect_same(const struct compilation *read, const struct compilation
 static void an_entry_comes_back_whole(void **state)
 {
     struct compilation written[] = {sample(), sample(), {0}}, read;
-    (void)state;
     written[1].log = alloc_zeroed(50001, 1);
     memset(written[1].log, 'e', 50000);
     written[2].log = (char[]){"k.cu(1): error: expected a \";\""};
@@ -99,7 +98,6 @@ static void an_entry_comes_back_whole(void **state)
 static void an_entry_under_another_name_is_damaged(void **state)
 {
     struct compilation written = sample(), read;
-    (void)state;
     assert_int_equal(cubin_cache_write("cache/cubin/ab/other", &written, NULL), 0);
     assert_int_equal(rename("cache/cubin/ab/other", ENTRY), 0);
     assert_false(read_entry(&read));
@@ -109,7 +107,6 @@ static void an_entry_under_another_name_is_damaged(void **state)
 static void what_is_not_there_is_not_found(void **state)
 {
     struct compilation read;
-    (void)state;
     assert_false(read_entry(&read));
     FILE *file = fopen("cache", "w"); /* a file where the folder would be */
     assert_non_null(file);
@@ -140,7 +137,6 @@ static void what_cannot_be_an_entry_is_replaced(void **state)
         "mkfifo " ENTRY,          "ln -s abcd " ENTRY, /* a link to itself */
         "ln -s /dev/null " ENTRY, "true",              /* a socket, made below */
     };
-    (void)state;
     for (size_t i = 0; i < sizeof plants / sizeof *plants; i++) {
         struct compilation written = sample();
         struct compilation read;
@@ -166,7 +162,6 @@ static void the_key_stands_for_everything_that_went_in(void **state)
     const char *const options[] = {"-DA=1", "-DB=2"}, *const swapped[] = {"-DB=2", "-DA=1"};
     const char *const joined[] = {"-DA=1-DB=2"};
     char keys[8][HASH_BYTES];
-    (void)state;
     cubin_cache_key("0123", options, 2, "sm_90", "13.0", keys[0]);
     cubin_cache_key("0124", options, 2, "sm_90", "13.0", keys[1]);
     cubin_cache_key("0123", options, 1, "sm_90", "13.0", keys[2]);
@@ -193,7 +188,6 @@ static void expect_folder(const char *expected)
 
 static void the_cache_is_where_the_user_wants_it(void **state)
 {
-    (void)state;
     setenv("AUTOTUNE_CACHE", "mine", 1);
     setenv("XDG_CACHE_HOME", "/xdg", 1);
     setenv("HOME", "/home/someone", 1);
@@ -294,7 +288,6 @@ static struct cubin_cache_contents clear(void)
 
 static void the_oldest_used_go_first_and_no_more_than_needed(void **state)
 {
-    (void)state;
     for (unsigned i = 0; i < 30; i++)
         make_entry(i, 100, (long)(i * 7 % 30 + 1) * DAY); /* not in the order of their names */
     run(100, 3000);
@@ -356,7 +349,6 @@ static void expect_foreign(void)
 
 static void only_entries_and_temporaries_go(void **state)
 {
-    (void)state;
     make_foreign();
     make_entry(1, 5000, DAY);
     assert_int_equal(measure().entries, 1);
@@ -371,7 +363,6 @@ static void only_entries_and_temporaries_go(void **state)
 
 static void a_size_file_that_is_a_link_is_not_followed(void **state)
 {
-    (void)state;
     struct cubin_cache_use use;
     make_file("outside", 100, DAY);
     make_entry(1, 5000, DAY);
@@ -388,7 +379,6 @@ static void a_size_file_that_is_a_link_is_not_followed(void **state)
 
 static void temporaries_that_were_left_go_after_a_day(void **state)
 {
-    (void)state;
     make_file(KEY ".0123456789abcdef.tmp", 100, DAY + HOUR);
     make_file(KEY ".ffffffffffffffff.tmp", 100, DAY - HOUR);
     run(1, 1000);
@@ -422,7 +412,6 @@ static int use_closed_cache(void)
 
 static void a_cache_that_cannot_be_written_is_left_alone(void **state)
 {
-    (void)state;
     make_entry(1, 5000, DAY);
     assert_int_equal(chmod(*state, 0755), 0);
     assert_int_equal(system("chmod -R a-w,a+rX c"), 0);

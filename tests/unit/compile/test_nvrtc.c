@@ -78,7 +78,6 @@ static void a_log_is_read(void **state)
           .shared_bytes = 4096}},
         {log_12, 1, 0, {.entry = (char[]){"shared_k"}, .registers = 9, .shared_bytes = 4096}},
     };
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct compiled_kernel *kernels = NULL;
         size_t count = 0;
@@ -101,7 +100,6 @@ static void a_log_without_figures_has_no_kernels(void **state)
         "ptxas info    : Used 3 registers\n", /* of no kernel */
         "ptxas info    : Function properties for f\nptxas         .     1 bytes stack frame\n",
     };
-    (void)state;
     for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
         struct compiled_kernel *kernels = NULL;
         size_t count = 1;
@@ -113,7 +111,6 @@ static void a_log_without_figures_has_no_kernels(void **state)
 
 static void stripping_leaves_what_people_read(void **state)
 {
-    (void)state;
     char *log = alloc_string(log_13);
     nvrtc_strip_log(log);
     assert_string_equal(
@@ -131,7 +128,6 @@ static void stripping_leaves_what_people_read(void **state)
 
 static void a_message_is_short_and_harmless(void **state)
 {
-    (void)state;
     enum { BYTES = 10 << 20 };
     char *log = alloc_zeroed(BYTES + 1, 1);
     memset(log, 'x', BYTES);
@@ -146,7 +142,6 @@ static void a_message_is_short_and_harmless(void **state)
 /* What ptxas says of the memory itself, it writes to standard error. */
 static void a_lack_of_memory_is_not_the_source_s_fault(void **state)
 {
-    (void)state;
     assert_true(nvrtc_log_lacks_memory("ptxas info    : 0 bytes gmem\n"
                                        "ptxas fatal   : Ptx assembly aborted due to errors\n"));
     assert_true(nvrtc_log_lacks_memory("ptxas fatal   : Memory allocation failure\n"));
@@ -165,7 +160,6 @@ static struct nvrtc *nvrtc;
 static int open_nvrtc(void **state)
 {
     struct error error = {0};
-    (void)state;
     if (nvrtc_open(&nvrtc, NULL, &error) == 0)
         return 0;
     error_print(&error, stderr);
@@ -174,7 +168,6 @@ static int open_nvrtc(void **state)
 
 static int close_nvrtc(void **state)
 {
-    (void)state;
     nvrtc_close(nvrtc);
     return 0;
 }
@@ -243,7 +236,6 @@ static const char several_kernels[] =
 
 static void figures_of_several_kernels(void **state)
 {
-    (void)state;
     struct compilation compilation = compile_good(several_kernels, "sm_90", NULL, 0);
     assert_int_equal(compilation.kernel_count, 4);
     assert_string_equal(compilation.log, "");
@@ -276,7 +268,6 @@ static void figures_of_several_kernels(void **state)
 static void refusals_give_the_reason(void **state)
 {
     const char *const nonsense[] = {"--nonsense"};
-    (void)state;
     expect_refused("extern \"C\" __global__ void k() { x = 1; }\n", NULL, 0, "k.cu(1): error");
     expect_refused("#include \"nowhere.h\"\n", NULL, 0, "nowhere.h");
     expect_refused("extern \"C\" __global__ void k() { asm(\"nonsense.f32 x;\"); }\n", NULL, 0,
@@ -302,7 +293,6 @@ static void entries_with_cpp_names_are_found_under_them(void **state)
     static const char *const options[] = {
         "-DTILE=64", COMPILER_OPTION_ENTRY "ns::scale<float, TILE>",
         COMPILER_OPTION_ENTRY "ns::scale<float, 64>", COMPILER_OPTION_ENTRY "::plain"};
-    (void)state;
     struct compilation compilation = compile_good(text, "sm_75", options, 4);
     assert_int_equal(compilation.kernel_count, 4);
     for (size_t i = 1; i < 3; i++) {
@@ -337,7 +327,6 @@ static void kernels_that_are_not_launched_are_not_compiled(void **state)
         "extern \"C\" {\n__global__ void reference(const __grid_constant__ int n, float *x)\n"
         "{ extern __shared__ float s[]; *x = s[n]; }\n}\n",
         "__global__ void reference(float *x) { asm(\"nonsense\"); }\n"};
-    (void)state;
     struct compilation alone = compile_good(launched, "sm_90", NULL, 0);
     for (size_t i = 0; i < 3; i++) {
         char *text = alloc_format("%s%s", launched, references[i]);
@@ -360,7 +349,6 @@ static void a_name_with_another_use_is_compiled_as_it_stands(void **state)
         "struct S { int reference; };\n"
         "extern \"C\" __global__ void reference(int *x) { *x = 1; }\n"
         "extern \"C\" __global__ void k(int *x) { S s; s.reference = *x; *x = s.reference + 1; }\n";
-    (void)state;
     struct compilation compilation = compile_launched(text);
     assert_int_equal(compilation.kernel_count, 2);
     assert_non_null(compilation_kernel(&compilation, "k"));
@@ -373,7 +361,6 @@ static void what_the_quick_way_lacks_is_compiled_all_the_same(void **state)
 {
     static const char text[] = "extern \"C\" __global__ void k(cudaTextureObject_t t, float *x)\n"
                                "{ *x = tex1Dfetch<float>(t, 0); }\n";
-    (void)state;
     struct compilation compilation = compile_good(text, "sm_90", NULL, 0);
     assert_string_equal(compilation.log, "");
     compilation_release(&compilation);
@@ -408,7 +395,6 @@ static const char *const second_unit[] = {COMPILER_OPTION_UNIT "unit.cu",
 static void units_are_linked(void **state)
 {
     static const char *const architectures[] = {"sm_75", "sm_90", "sm_100"};
-    (void)state;
     write_unit("__device__ float twice(float x)\n"
                "{ for (int i = 0; i < 8; i++) x += __sinf(x) * clock(); return x; }\n"
                "template <typename T> __global__ void second(T *x) { *x = twice(*x); }\n");
@@ -430,7 +416,6 @@ static void without_the_linker_it_says_what_to_install(void **state)
 {
     struct linker *linker;
     struct error error;
-    (void)state;
     assert_int_equal(linker_open(&linker, "/nowhere/libnvrtc.so.13", "13.0", &error), ERROR_DEVICE);
     assert_null(linker);
     assert_non_null(strstr(error.message, "libnvJitLink.so.13 is not in '/nowhere'"));
@@ -473,7 +458,6 @@ static void threads_compile_one_after_the_other(void **state)
     enum { THREADS = 3 };
     pthread_t threads[THREADS];
     bool good[THREADS] = {false};
-    (void)state;
     compile_program = nvrtc->CompileProgram;
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, compile_in_thread, &good[i]), 0);
@@ -517,7 +501,6 @@ static int compile_under(int number, void (*handler)(int))
 
 static void a_signal_is_answered_by_the_program_and_not_by_the_compiler(void **state)
 {
-    (void)state;
     const int numbers[] = {SIGINT, SIGTERM};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         assert_int_equal(compile_under(numbers[i], note), 0);
@@ -542,7 +525,6 @@ static int compile_after_an_interrupt(void)
 
 static void an_interrupted_program_is_not_kept_by_the_compiler(void **state)
 {
-    (void)state;
     int status = 0;
     pid_t child = fork();
     if (child == 0)

@@ -30,7 +30,6 @@ static bool available; /* NVRTC has precompiled headers */
 static int open_nvrtc(void **state)
 {
     struct error error = {0};
-    (void)state;
     if (nvrtc_open(&nvrtc, NULL, &error) != 0) {
         error_print(&error, stderr);
         return -1;
@@ -41,7 +40,6 @@ static int open_nvrtc(void **state)
 
 static int close_nvrtc(void **state)
 {
-    (void)state;
     nvrtc_close(nvrtc);
     return 0;
 }
@@ -93,7 +91,6 @@ static void expect_block_size(struct precompiler *precompiler, const char *defin
 /* Compiled in any other way, the header would refuse. */
 static void definitions_come_after_the_header_and_options_before(void **state)
 {
-    (void)state;
     if (!available)
         skip();
     assert_int_equal(scratch_write("heavy.h", header), 0);
@@ -113,7 +110,6 @@ static void a_source_that_does_not_begin_with_the_header_is_compiled_as_it_is(vo
     static const char text[] = "#define SIZE 64\n#include <heavy.h>\n"
                                "extern \"C\" __global__ void k(float *x) { *x = twice(*x); }\n";
     const char *const options[] = {"-I.", "-DMODE=2", "-DBLOCK_SIZE=1"};
-    (void)state;
     assert_int_equal(scratch_write("heavy.h", "#ifdef SIZE\n#define BY SIZE\n#else\n#define BY 1\n"
                                               "#endif\n__device__ inline float twice(float x)\n"
                                               "{ return BY * x; }\n"),
@@ -142,7 +138,6 @@ static void standard_headers_and_cpp_names_are_no_obstacle(void **state)
     static const char *const definitions[] = {"-DTHREADS=64", "-DTHREADS=128"};
     char *header_option = standard_header_option("type_traits");
     int descriptor = -1;
-    (void)state;
     if (!available)
         skip();
     struct precompiler precompiler = new_precompiler();
@@ -170,7 +165,6 @@ static void a_refusal_is_the_one_without(void **state)
 {
     const char *const options[] = {"-I.", "-DBLOCK_SIZE=64"};
     const char *const good = "extern \"C\" __global__ void k(float *x) { *x = 1; }\n";
-    (void)state;
     assert_int_equal(scratch_write("heavy.h", "typedef int whole;\n"), 0);
     struct precompiler precompiler = new_precompiler();
     for (int made = 0; made < 2; made++) { /* while the header is made, and once it is there */

@@ -31,7 +31,6 @@ static const char nvdisasm[] =
 
 static void test_kinds_of_instructions(void **state)
 {
-    (void)state;
     static const struct {
         enum sass_kind kind;
         size_t count;
@@ -57,7 +56,6 @@ static void test_kinds_of_instructions(void **state)
 
 static void test_listing_of_cuobjdump(void **state)
 {
-    (void)state;
     struct sass sass;
     sass_count(
         "\tcode for sm_90\n"
@@ -77,7 +75,6 @@ static void test_listing_of_cuobjdump(void **state)
 
 static void test_listings_that_are_none(void **state)
 {
-    (void)state;
     static const char *const listings[] = {"",
                                            "\n\n",
                                            "/*",

@@ -28,7 +28,6 @@ static void test_one_that_wins_everywhere_is_enough(void **state)
 {
     struct invented invented;
     size_t chosen[4];
-    (void)state;
     invented_init(&invented, one_wins, 6, 10, 4);
     assert_int_equal(choice_make(&invented.losses, 4, CHOICE_WORTH, chosen), 1);
     assert_int_equal(chosen[0], 3);
@@ -45,7 +44,6 @@ static void test_of_equals_the_first_is_chosen(void **state)
 {
     struct invented invented;
     size_t chosen[4];
-    (void)state;
     invented_init(&invented, all_alike, 5, 7, 4);
     assert_int_equal(choice_make(&invented.losses, 4, CHOICE_WORTH, chosen), 1);
     assert_int_equal(chosen[0], 0);
@@ -64,7 +62,6 @@ static void test_the_robust_one_is_chosen_alone_and_the_specialists_together(voi
 {
     struct invented invented;
     size_t chosen[3];
-    (void)state;
     invented_init(&invented, crossing, 3, 19, 2);
     assert_int_equal(choice_make(&invented.losses, 1, CHOICE_WORTH, chosen), 1);
     assert_int_equal(chosen[0], 0);
@@ -86,7 +83,6 @@ static void test_what_fails_somewhere_is_not_chosen_alone(void **state)
 {
     struct invented invented;
     size_t chosen[2];
-    (void)state;
     invented_init(&invented, fails_above, 3, 10, 2);
     assert_int_equal(choice_make(&invented.losses, 1, CHOICE_WORTH, chosen), 1);
     assert_int_equal(chosen[0], 1);
@@ -104,7 +100,6 @@ static void test_what_was_hardly_measured_is_not_trusted(void **state)
 {
     struct invented invented;
     size_t chosen[1];
-    (void)state;
     invented_init(&invented, not_measured, 2, 10, 2);
     assert_int_equal(choice_make(&invented.losses, 1, CHOICE_WORTH, chosen), 1);
     assert_int_equal(chosen[0], 1);
@@ -121,7 +116,6 @@ static void test_a_size_at_which_everything_fails_counts_for_nothing(void **stat
 {
     struct invented invented;
     size_t chosen[1] = {0};
-    (void)state;
     invented_init(&invented, none_works, 2, 10, 2);
     assert_true(choice_loss(&invented.losses, chosen, 1).worst < 1e-9);
     invented_release(&invented);
@@ -148,7 +142,6 @@ static double best_three(const struct losses *losses)
 
 static void test_the_choice_is_near_the_best_of_all_sets(void **state)
 {
-    (void)state;
     for (size_t sizes = 3; sizes < 12; sizes++) {
         struct invented invented;
         size_t chosen[3];
@@ -183,7 +176,6 @@ static void assert_chosen_alone(double from, size_t expected)
 
 static void test_a_single_bad_size_does_not_decide_but_several_do(void **state)
 {
-    (void)state;
     assert_chosen_alone(1024 * pow(2, 18.5), 0); /* the last size is bad */
     assert_chosen_alone(1024 * pow(2, 15.5), 1); /* a fifth of them are */
 }

@@ -401,7 +401,6 @@ static struct quality make_cover(time_formula *formula, double noise, uint64_t s
 
 static void sizes_that_nobody_measured_lose_little(void **state)
 {
-    (void)state;
     size_t count;
     struct quality quality = make_cover(in_waves, 0.01, 1, 0, &count);
     assert_true(count <= 4 && quality.mean > 0.995 && quality.worst > 0.84);
@@ -412,7 +411,6 @@ static void sizes_that_nobody_measured_lose_little(void **state)
 
 static void two_values_with_jumps_lose_little(void **state)
 {
-    (void)state;
     size_t count;
     put_product();
     struct quality quality = make_cover(shared_tiles, 0.01, 1, 0, &count);
@@ -422,7 +420,6 @@ static void two_values_with_jumps_lose_little(void **state)
 
 static void one_that_is_best_everywhere_is_shipped_alone(void **state)
 {
-    (void)state;
     size_t count;
     struct quality quality = make_cover(one_is_best, 0.003, 1, 0, &count);
     assert_int_equal(count, 1);
@@ -431,7 +428,6 @@ static void one_that_is_best_everywhere_is_shipped_alone(void **state)
 
 static void of_ties_one_is_shipped(void **state)
 {
-    (void)state;
     size_t count;
     (void)make_cover(all_tie, 0.01, 1, 0, &count);
     assert_int_equal(count, 1);
@@ -439,7 +435,6 @@ static void of_ties_one_is_shipped(void **state)
 
 static void what_fails_at_some_sizes_is_not_chosen_there(void **state)
 {
-    (void)state;
     size_t count;
     struct quality quality = make_cover(some_fail, 0.01, 1, 0, &count);
     assert_int_equal(quality.failures, 0);
@@ -448,7 +443,6 @@ static void what_fails_at_some_sizes_is_not_chosen_there(void **state)
 
 static void what_is_wrong_at_some_sizes_is_replaced(void **state)
 {
-    (void)state;
     size_t count;
     (void)make_cover(overflows, 0.01, 1, 0, &count);
     assert_int_equal(machine.most_loads, 4);
@@ -458,7 +452,6 @@ static void what_is_wrong_at_some_sizes_is_replaced(void **state)
 
 static void where_everything_fails_it_is_not_tried_for_ever(void **state)
 {
-    (void)state;
     size_t count;
     (void)make_cover(large_fail, 0.01, 1, 0, &count);
     assert_true(machine.tuned < 20);
@@ -466,7 +459,6 @@ static void where_everything_fails_it_is_not_tried_for_ever(void **state)
 
 static void where_there_was_no_time_to_tune_the_cover_is_measured(void **state)
 {
-    (void)state;
     size_t count;
     machine.starving = true;
     struct quality quality = make_cover(in_waves, 0.01, 1, 5, &count);
@@ -478,7 +470,6 @@ static void where_there_was_no_time_to_tune_the_cover_is_measured(void **state)
 
 static void a_budget_is_kept(void **state)
 {
-    (void)state;
     const double budget_s = 2;
     size_t count;
     struct quality quality = make_cover(in_waves, 0.01, 1, budget_s, &count);

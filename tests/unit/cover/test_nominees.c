@@ -64,7 +64,6 @@ static bool nominate(struct scene *scene, size_t limit)
 static void test_what_is_refuted_is_not_nominated(void **state)
 {
     struct scene scene;
-    (void)state;
     scene_init(&scene, 3);
     for (size_t i = 0; i < SIZES; i++) {
         add(&scene, i, 64, i < 2 ? 100 : 0);
@@ -82,7 +81,6 @@ static void test_what_is_refuted_is_not_nominated(void **state)
 static void test_the_fastest_of_each_size_are_nominated(void **state)
 {
     struct scene scene;
-    (void)state;
     scene_init(&scene, 4);
     for (size_t i = 0; i < SIZES; i++) {
         add(&scene, i, 64, i == 0 ? 100 : 200);
@@ -102,7 +100,6 @@ static void test_the_fastest_of_each_size_are_nominated(void **state)
 static void test_the_limit_leaves_out_lower_ranks(void **state)
 {
     struct scene scene;
-    (void)state;
     scene_init(&scene, 1000);
     for (size_t i = 0; i < SIZES; i++)
         for (int64_t rank = 0; rank < 4; rank++)
@@ -117,7 +114,6 @@ static void test_the_limit_leaves_out_lower_ranks(void **state)
 static void test_a_winner_that_was_not_tried_elsewhere_is_nominated(void **state)
 {
     struct scene scene;
-    (void)state;
     scene_init(&scene, 1000);
     for (size_t i = 0; i < SIZES; i++)
         add(&scene, i, 64, 100);
@@ -131,7 +127,6 @@ static void test_a_winner_that_was_not_tried_elsewhere_is_nominated(void **state
 static void test_times_tell_failed_from_not_tried(void **state)
 {
     struct scene scene;
-    (void)state;
     scene_init(&scene, 2);
     add(&scene, 0, 64, 100);
     add(&scene, 0, 128, 0);

@@ -22,7 +22,6 @@ static void test_sizes_left_out_decide_where_two_curves_cross(void **state)
 {
     struct invented invented;
     struct selection selection;
-    (void)state;
     invented_init(&invented, two_halves, 4, SIZES, 2);
     invented_select(&invented, &selection, 4);
     const struct selection_option *option = best_of(&selection);
@@ -46,7 +45,6 @@ static void test_one_that_wins_everywhere_is_alone(void **state)
 {
     struct invented invented;
     struct selection selection;
-    (void)state;
     invented_init(&invented, one_wins, 4, SIZES, 2);
     invented_select(&invented, &selection, 4);
     assert_int_equal(best_of(&selection)->count, 1);
@@ -64,7 +62,6 @@ static double all_alike(size_t configuration, double n)
 
 static void test_noise_alone_does_not_make_two(void **state)
 {
-    (void)state;
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct invented invented;
         struct selection selection;
@@ -91,7 +88,6 @@ static void test_what_is_ruled_out_is_passed_over(void **state)
 {
     struct invented invented;
     struct selection selection;
-    (void)state;
     invented_init(&invented, some_fail, 3, SIZES, 2);
     invented_select(&invented, &selection, 3);
     const struct selection_option *option = best_of(&selection);
@@ -117,7 +113,6 @@ static void test_what_may_fail_at_sizes_left_out_is_not_shipped(void **state)
 {
     struct invented invented;
     struct selection selection;
-    (void)state;
     invented_init(&invented, fails_outside, 2, SIZES, 2);
     invented_select(&invented, &selection, 4);
     assert_true(best_of(&selection)->expected.worst < 0.11);
@@ -129,7 +124,6 @@ static void test_one_configuration_is_all_that_a_limit_of_one_allows(void **stat
 {
     struct invented invented;
     struct selection selection;
-    (void)state;
     invented_init(&invented, two_halves, 4, SIZES, 2);
     invented_select(&invented, &selection, 1);
     assert_int_equal(selection.count, 1);
@@ -142,7 +136,6 @@ static void test_one_size_gives_its_winner(void **state)
 {
     struct invented invented;
     struct selection selection;
-    (void)state;
     invented_init(&invented, one_wins, 4, 1, 2);
     invented_select(&invented, &selection, 4);
     assert_int_equal(selection.count, 1);

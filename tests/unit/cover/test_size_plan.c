@@ -58,7 +58,6 @@ static bool has(const struct sizes *sizes, int64_t value)
 static void test_the_first_sizes_have_both_ends_and_spread_evenly(void **state)
 {
     struct scene scene;
-    (void)state;
     scene_init(&scene, 1, 10, 26, NULL);
     assert_int_equal(size_plan(&scene.range, 9, &scene.sizes, NULL), 0);
     assert_int_equal(scene.sizes.count, 9);
@@ -76,7 +75,6 @@ static void test_the_first_sizes_have_both_ends_and_spread_evenly(void **state)
 static void test_constraints_on_the_problem_limit_the_range(void **state)
 {
     struct scene scene;
-    (void)state;
     scene_init(&scene, 3, 4, 13, "m * n * k <= 2^30 and m % 16 == 0");
     assert_int_equal(size_plan(&scene.range, 40, &scene.sizes, NULL), 0);
     assert_int_equal(scene.sizes.count, 40);
@@ -92,7 +90,6 @@ static void test_a_range_that_constraints_leave_empty_is_an_error(void **state)
 {
     struct scene scene;
     struct error error;
-    (void)state;
     scene_init(&scene, 1, 4, 8, "m > 2^20");
     assert_int_equal(size_plan(&scene.range, 5, &scene.sizes, &error), ERROR_CONFIG);
     assert_non_null(strstr(error.message, "no size in the range"));
@@ -102,7 +99,6 @@ static void test_a_range_that_constraints_leave_empty_is_an_error(void **state)
 static void test_a_range_of_one_size_has_one(void **state)
 {
     struct scene scene;
-    (void)state;
     scene_init(&scene, 2, 8, 8, NULL);
     assert_int_equal(size_plan(&scene.range, 10, &scene.sizes, NULL), 0);
     assert_int_equal(scene.sizes.count, 1);
@@ -115,7 +111,6 @@ static void test_problems_become_sizes_only_within_the_range(void **state)
     struct bindings problem = {0};
     int64_t size[] = {64, 256};
     int64_t back[2];
-    (void)state;
     scene_init(&scene, 2, 5, 8, NULL);
     problem_range_bind(&scene.range, size, &problem);
     assert_true(problem_range_size(&scene.range, &problem, back));

@@ -73,7 +73,6 @@ static size_t free_bytes(const struct fixture *fixture)
 
 static void test_contents_and_guards_move_along(void **state)
 {
-    (void)state;
     struct fixture fixture;
     unsigned char before[BYTES + 2 * GUARD_BYTES];
     unsigned char after[sizeof before];
@@ -101,7 +100,6 @@ static void test_contents_and_guards_move_along(void **state)
 
 static void test_a_number_is_always_the_same_place(void **state)
 {
-    (void)state;
     struct fixture fixture;
     CUdeviceptr bases[BUFFER_PLACES];
     begin(&fixture, "");
@@ -125,7 +123,6 @@ static void test_a_number_is_always_the_same_place(void **state)
 
 static void test_places_take_no_more_than_they_may(void **state)
 {
-    (void)state;
     struct fixture fixture;
     begin(&fixture, "");
     make(&fixture, BYTES);
@@ -156,7 +153,6 @@ static void test_places_take_no_more_than_they_may(void **state)
 
 static void test_where_memory_is_short_it_stays(void **state)
 {
-    (void)state;
     struct fixture fixture;
     begin(&fixture, "memory_bytes=25000"); /* enough for two */
     make(&fixture, BYTES);
@@ -169,7 +165,6 @@ static void test_where_memory_is_short_it_stays(void **state)
 
 static void test_what_is_large_or_not_there_does_not_move(void **state)
 {
-    (void)state;
     struct fixture fixture;
     begin(&fixture, "");
     move(&fixture, 1);

@@ -153,7 +153,6 @@ static void test_fills_are_those_of_the_host(void **state)
                  {FILL_INTEGERS, "2^62", "2^62 + 2"},
                  {FILL_COUNTING, "2^53 + 1", "3"},
                  {FILL_NORMAL, "10", "2"}};
-    (void)state;
     struct fixture fixture;
     begin(&fixture);
     CUfunction function = load(&fixture, "autotune_fill");
@@ -230,7 +229,6 @@ static void test_exact_is_exact_for_integers_of_64_bits(void **state)
     static const double real[] = {7, 0x1p60, 0x1p60, 0x1p64, 0x1p63};
     static const int8_t narrow[] = {-1, 100};
     static const int64_t wide[] = {-1, 356}; /* which wraps to 100 */
-    (void)state;
     struct fixture fixture;
     begin(&fixture);
     assert_int_equal(count_mismatches(&fixture, -1, out, ELEMENT_UINT64, whole, ELEMENT_INT64, 5),
@@ -250,7 +248,6 @@ static void test_tolerances_hold_for_integers_of_64_bits(void **state)
     static const uint64_t near[] = {1ull << 60, 7, 0};
     static const int64_t low[] = {-(1ll << 60) - 100, -1, 3};
     static const int64_t high[] = {-(1ll << 60), 1, INT64_MAX};
-    (void)state;
     struct fixture fixture;
     begin(&fixture);
     assert_int_equal(count_mismatches(&fixture, 0, out, ELEMENT_UINT64, near, ELEMENT_UINT64, 3),
@@ -273,7 +270,6 @@ static void test_half_is_rounded_once(void **state)
                                   -1 - 0x1p-11 - 0x1p-40};
     static const uint16_t bfloat16[] = {0x3f81, 0x3f80};
     static const double real8[] = {1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-8};
-    (void)state;
     struct fixture fixture;
     begin(&fixture);
     assert_int_equal(count_mismatches(&fixture, -1, half, ELEMENT_HALF, real, ELEMENT_DOUBLE, 4),
@@ -288,7 +284,6 @@ static void test_a_result_where_the_reference_has_none_is_wrong(void **state)
 {
     static const uint32_t out[] = {0x7fc00000, 0x7fc00000};
     static const uint32_t reference[] = {0xffffffff, 0x7fc00001};
-    (void)state;
     struct fixture fixture;
     begin(&fixture);
     assert_int_equal(

@@ -224,7 +224,6 @@ static void check_case(void *user, const struct test_case *test)
 
 static void test_what_is_found_and_why(void **state)
 {
-    (void)state;
     cases_run(CASES, check_case, NULL);
 }
 
@@ -253,7 +252,6 @@ static const char template_text[] =
 
 static void test_defaults_of_the_template(void **state)
 {
-    (void)state;
     struct tuned_table *table = load("zoo");
     struct question question;
     write_text("sum.ini", template_text);
@@ -273,7 +271,6 @@ static void test_defaults_of_the_template(void **state)
 
 static void test_a_value_left_out_is_the_default_where_that_is_known(void **state)
 {
-    (void)state;
     struct tuned_table *table = load("zoo");
     struct question question;
     struct tuned_match match = find(table, "n=1024", &question);
@@ -289,7 +286,6 @@ static void test_a_value_left_out_is_the_default_where_that_is_known(void **stat
 
 static void test_questions_that_are_none(void **state)
 {
-    (void)state;
     struct tuned_table *table = load("zoo");
     struct tuned_gpu nameless = {0};
     struct tuned_value values[TUNED_PROBLEM_VALUES + 1] = {{0}};
@@ -331,7 +327,6 @@ static void assert_defined(const struct tuned_table *table, const char *words, c
 
 static void test_definitions(void **state)
 {
-    (void)state;
     struct tuned_table *table = load("zoo");
     assert_defined(table, "n=5 type=double", "-DBLOCK_SIZE=3 -DTYPE=TYPE_DOUBLE");
     write_text("sum.ini", template_text);
@@ -344,7 +339,6 @@ static void test_definitions(void **state)
 
 static void test_real_numbers_stay_real(void **state)
 {
-    (void)state;
     struct tuned_table *table =
         load_text("[a 1]\nkernel = a\ntemplate = a\ntemplate_hash = x\ngpu = G\n"
                   "compute_capability = 80\nparameter.half = 0.5\nparameter.two = 2.0\n"
@@ -362,7 +356,6 @@ static void test_real_numbers_stay_real(void **state)
 
 static void test_numbers_read_the_same_in_any_locale(void **state)
 {
-    (void)state;
     if (!comma_locale_enter())
         skip();
     test_real_numbers_stay_real(state);
@@ -371,7 +364,6 @@ static void test_numbers_read_the_same_in_any_locale(void **state)
 
 static void test_an_explanation_that_does_not_fit_is_cut(void **state)
 {
-    (void)state;
     struct tuned_table *table = load("zoo");
     struct question question;
     struct tuned_match match = find(table, "n=4096 type=float", &question);
@@ -387,7 +379,6 @@ static void test_an_explanation_that_does_not_fit_is_cut(void **state)
 
 static void test_bundle(void **state)
 {
-    (void)state;
     struct tuned_table *table;
     struct tuned_error error;
     struct question question;
@@ -420,7 +411,6 @@ static void test_bundle(void **state)
 
 static void test_no_context_is_an_error(void **state)
 {
-    (void)state;
     struct tuned_gpu gpu = {.sm_count = 7};
     struct tuned_error error;
     int device = -1;
@@ -432,7 +422,6 @@ static void test_no_context_is_an_error(void **state)
 
 static void test_what_a_cover_says_of_itself(void **state)
 {
-    (void)state;
     struct tuned_table *table = load_text(COVER);
     struct question question;
     assert_int_equal(tuned_count(table), 2);
@@ -543,7 +532,6 @@ static double time_of_looking_up(const struct tuned_table *table)
 /* 20 µs are promised for 500 configurations of 5000. How fast this machine is, comparing all shows. */
 static void test_a_lookup_is_much_faster_than_comparing_all(void **state)
 {
-    (void)state;
     enum { ATTEMPTS = 100 }; /* short ones, between interruptions */
     char *text = many();
     struct tuned_table *table = load_text(text);
@@ -578,7 +566,6 @@ static void *ask_all(void *user)
 
 static void test_threads_share_a_table(void **state)
 {
-    (void)state;
     char *text = many();
     struct tuned_table *table = load_text(text);
     enum { THREADS = 8 };
@@ -621,7 +608,6 @@ static char *large_cover(void)
  * machine is. */
 static void test_a_large_cover_answers_quickly(void **state)
 {
-    (void)state;
     enum { ROUNDS = 100, ATTEMPTS = 50, STRINGS = 1000 };
     char *text = large_cover();
     struct tuned_table *table = load_text(text);

@@ -87,7 +87,6 @@ static int load_exactly(const char *text, size_t length, struct tuned_table **ta
 
 static void test_what_a_file_says(void **state)
 {
-    (void)state;
     struct tuned_table *table;
     struct tuned_error error;
     assert_int_equal(load_exactly(good, strlen(good), &table, &error), 0);
@@ -116,7 +115,6 @@ static void test_what_a_file_says(void **state)
 
 static void test_no_sections_are_an_empty_table(void **state)
 {
-    (void)state;
     struct tuned_table *table;
     struct tuned_error error;
     assert_int_equal(load_exactly("", 0, &table, &error), 0);
@@ -126,7 +124,6 @@ static void test_no_sections_are_an_empty_table(void **state)
 
 static void test_what_is_refused_and_where(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         int line;
@@ -183,7 +180,6 @@ static void test_what_is_refused_and_where(void **state)
 
 static void test_one_bad_section_costs_itself_alone(void **state)
 {
-    (void)state;
     struct tuned_table *table;
     struct tuned_error error;
     static const char text[] = HEAD "parameter.a = 1\n"
@@ -203,7 +199,6 @@ static void test_one_bad_section_costs_itself_alone(void **state)
 
 static void test_lines_and_bytes_that_inih_would_cut(void **state)
 {
-    (void)state;
     struct tuned_table *table;
     struct tuned_error error;
     char line[400];
@@ -218,7 +213,6 @@ static void test_lines_and_bytes_that_inih_would_cut(void **state)
 
 static void test_too_many_values(void **state)
 {
-    (void)state;
     char text[8192] = HEAD;
     struct tuned_table *table;
     struct tuned_error error;
@@ -232,7 +226,6 @@ static void test_too_many_values(void **state)
 /* Every beginning of a good file, and every byte of it changed: refused or not, nothing breaks. */
 static void test_damaged_files(void **state)
 {
-    (void)state;
     static const char bytes[] = {'\0', '\n', '[', ']', '=', ' ', ';', '^', '.', '9', (char)0xff};
     char text[sizeof good];
     size_t refused = 0;
@@ -255,7 +248,6 @@ static void test_damaged_files(void **state)
 
 static void test_missing_files(void **state)
 {
-    (void)state;
     struct tuned_table *table;
     struct tuned_error error;
     assert_int_equal(tuned_load(&table, "nowhere.ini", &error), TUNED_BAD_FILE);
@@ -268,7 +260,6 @@ static void test_missing_files(void **state)
 
 static void test_files_have_a_limit(void **state)
 {
-    (void)state;
     size_t size = 16 * 1024 * 1024 + 1; /* the tuner's limit, too */
     char *large = malloc(size);
     struct tuned_table *table;
@@ -287,7 +278,6 @@ static void test_files_have_a_limit(void **state)
 
 static void test_bad_templates(void **state)
 {
-    (void)state;
     static const char *const texts[] = {"[parameters]\nBlock = 1\n",
                                         "[parameters]\nblock = ?\n",
                                         "[parameters]\nblock = 1\nblock = 2\n",
@@ -310,7 +300,6 @@ static void test_bad_templates(void **state)
 
 static void test_defaults_of_templates(void **state)
 {
-    (void)state;
     static const char text[] = "[kernel]\nsource = sum.cu\n  and more\n"
                                "[parameters]\nfinish = two_pass | atomic\n  | last_block\n"
                                "block_size =\n  256\n"
@@ -335,7 +324,6 @@ static void test_defaults_of_templates(void **state)
 
 static void test_out_of_memory(void **state)
 {
-    (void)state;
     struct tuned_table *table = NULL;
     struct tuned_error error;
     int code = TUNED_NO_MEMORY;

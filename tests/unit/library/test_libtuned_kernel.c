@@ -108,7 +108,6 @@ static struct tuned_kernel *get(struct tuned_kernels *kernels, int64_t n)
 
 static void test_runs_what_was_tuned(void **state)
 {
-    (void)state;
     enum { N = 777 };
     struct tuned_kernels *kernels = open_bundle();
     struct tuned_kernel *kernel = get(kernels, N);
@@ -184,7 +183,6 @@ static struct tuned_kernel *get_with_scalars(struct tuned_kernels *kernels)
 
 static void test_scalars_are_given_at_a_launch(void **state)
 {
-    (void)state;
     size_t written;
     make_bundle();
     assert_int_equal(system("sed -i -e 's/^factor = 1.5/factor = 1.5\\nless = 0/' "
@@ -210,7 +208,6 @@ static void test_scalars_are_given_at_a_launch(void **state)
 
 static void test_scalars_that_are_none_launch_nothing(void **state)
 {
-    (void)state;
     make_bundle();
     assert_int_equal(
         system(
@@ -275,7 +272,6 @@ static void put_into_bundle(const char *arguments)
 
 static void test_compiles_once_then_takes_the_cache_then_the_bundle(void **state)
 {
-    (void)state;
     struct tuned_kernels *kernels = open_bundle();
     struct tuned_kernel *kernel = get(kernels, 1000);
     tuned_kernel_free(kernel);
@@ -307,7 +303,6 @@ static void test_compiles_once_then_takes_the_cache_then_the_bundle(void **state
 /* As scale_good(), in a namespace and with a template's argument that tuning chooses. */
 static void test_a_kernel_with_a_cpp_name_is_found_in_the_bundle(void **state)
 {
-    (void)state;
     assert_int_equal(
         system("cp -r b whole && cat >>b/templates/scale.cu <<'END'\n"
                "namespace ns {\n"
@@ -378,7 +373,6 @@ static void append_cover(void)
 
 static void test_a_bundle_has_the_binaries_of_a_cover(void **state)
 {
-    (void)state;
     append_cover();
     put_into_bundle("");
     assert_int_equal(setenv("AUTOTUNE_NVRTC", "/nowhere/libnvrtc.so", 1), 0);
@@ -403,7 +397,6 @@ static void test_a_bundle_has_the_binaries_of_a_cover(void **state)
 
 static void test_a_damaged_or_foreign_binary_is_not_loaded(void **state)
 {
-    (void)state;
     struct tuned_query query = {.kernel = "scale", .accept_other_versions = 1};
     struct tuned_kernel *kernel;
     struct tuned_error error;
@@ -427,7 +420,6 @@ static void test_a_damaged_or_foreign_binary_is_not_loaded(void **state)
 
 static void test_without_a_compiler_a_damaged_binary_is_a_clear_error(void **state)
 {
-    (void)state;
     struct tuned_query query = {.kernel = "scale"};
     struct tuned_kernel *kernel;
     struct tuned_error error;
@@ -480,7 +472,6 @@ static float scaled_first(const char *fill)
 
 static void test_scratch_buffers_begin_with_any_fill(void **state)
 {
-    (void)state;
     assert_true(scaled_first("constant(2)") == 3);
     assert_true(scaled_first("counting(4, 1)") == 6);
     assert_true(fabsf(scaled_first("uniform(-1, 1, 7)") - 1.5F * -0x1.1714036630d58p-3F) < 1e-6F);
@@ -501,7 +492,6 @@ static CUresult note_launch(const CUlaunchConfig *config, CUfunction function, v
 
 static void test_launches_with_the_attributes_of_the_template(void **state)
 {
-    (void)state;
     struct tuned_query query = {.kernel = "scale", .accept_other_versions = 1};
     struct tuned_kernel *kernel;
     struct tuned_error error;
@@ -537,7 +527,6 @@ static void test_launches_with_the_attributes_of_the_template(void **state)
 
 static void test_variables_of_the_source_are_the_callers_to_fill(void **state)
 {
-    (void)state;
     struct tuned_query query = {.kernel = "scale", .accept_other_versions = 1};
     struct tuned_kernel *kernel;
     struct tuned_error error;
@@ -590,7 +579,6 @@ static void replace_template(const char *name)
 
 static void test_tensor_maps_are_over_the_callers_buffers(void **state)
 {
-    (void)state;
     struct tuned_query query = {.kernel = "scale", .accept_other_versions = 1};
     struct tuned_kernel *kernel;
     struct tuned_error error;
@@ -629,7 +617,6 @@ static void test_tensor_maps_are_over_the_callers_buffers(void **state)
 
 static void test_an_array_of_pointers_is_refused(void **state)
 {
-    (void)state;
     struct tuned_query query = {.kernel = "scale", .accept_other_versions = 1};
     struct tuned_kernel *kernel;
     struct tuned_error error;
@@ -642,7 +629,6 @@ static void test_an_array_of_pointers_is_refused(void **state)
 
 static void test_a_texture_is_refused(void **state)
 {
-    (void)state;
     struct tuned_query query = {.kernel = "scale", .accept_other_versions = 1};
     struct tuned_kernel *kernel;
     struct tuned_error error;
@@ -658,7 +644,6 @@ static void test_a_texture_is_refused(void **state)
 /* The nearest tuned size may have a configuration that is not valid at the size asked for. */
 static void test_a_configuration_that_a_constraint_rules_out_is_refused(void **state)
 {
-    (void)state;
     struct tuned_value problem[] = {tuned_integer("n", 1000), tuned_real("factor", 2)};
     struct tuned_query query = {
         .kernel = "scale", .problem = problem, .problem_count = 2, .accept_other_versions = 1};
@@ -683,7 +668,6 @@ static void test_a_configuration_that_a_constraint_rules_out_is_refused(void **s
 
 static void test_refuses_other_versions(void **state)
 {
-    (void)state;
     struct tuned_value problem[] = {tuned_integer("n", 1000), tuned_real("factor", 1.5)};
     struct tuned_query query = {
         .kernel = "scale", .problem = problem, .problem_count = 2, .limit = TUNED_SAME_FAMILY};
@@ -704,7 +688,6 @@ static void test_refuses_other_versions(void **state)
 
 static void test_arguments_are_the_kernels(void **state)
 {
-    (void)state;
     struct tuned_query query = {.kernel = "scale"};
     struct tuned_kernel *kernel;
     struct tuned_error error;
@@ -723,7 +706,6 @@ static void test_arguments_are_the_kernels(void **state)
 
 static void test_bad_files_are_errors(void **state)
 {
-    (void)state;
     static const char *const damages[] = {
         "echo '[kernel' >b/templates/scale.ini",
         "rm b/templates/scale.cu",
@@ -772,7 +754,6 @@ static bool get_tuned_with(const char *nvrtc, enum tuned_origin *origin)
 
 static void test_a_cached_binary_is_of_the_same_tuning(void **state)
 {
-    (void)state;
     enum tuned_origin origin;
     struct nvrtc *nvrtc;
     assert_int_equal(nvrtc_open(&nvrtc, NULL, NULL), 0);
@@ -792,7 +773,6 @@ static void test_a_cached_binary_is_of_the_same_tuning(void **state)
 
 static void test_a_header_that_has_changed_is_not_mixed_with_an_older_source(void **state)
 {
-    (void)state;
     assert_int_equal(system("echo '#include \"new.h\"' >>b/templates/scale.cu && "
                             "echo '// first' >b/templates/new.h"),
                      0);
@@ -817,7 +797,6 @@ static void test_a_header_that_has_changed_is_not_mixed_with_an_older_source(voi
 
 static void test_a_source_of_the_application(void **state)
 {
-    (void)state;
     struct tuned_kernels *kernels = open_bundle();
     struct tuned_query query = {.kernel = "scale"};
     struct tuned_match match;
@@ -841,7 +820,6 @@ static void test_a_source_of_the_application(void **state)
 
 static void test_a_source_needs_no_compiler_where_the_bundle_has_it(void **state)
 {
-    (void)state;
     const char *program = getenv("AUTOTUNE");
     struct tuned_query query = {.kernel = "scale"};
     struct tuned_error error;
@@ -879,7 +857,6 @@ static void test_a_source_needs_no_compiler_where_the_bundle_has_it(void **state
 
 static void test_no_context(void **state)
 {
-    (void)state;
     struct tuned_kernels *kernels;
     struct tuned_error error;
     assert_int_equal(world.driver.cuCtxSetCurrent(NULL), 0);
@@ -889,7 +866,6 @@ static void test_no_context(void **state)
 
 static void test_describes_the_current_gpu(void **state)
 {
-    (void)state;
     struct tuned_kernels *kernels = open_bundle();
     const struct tuned_gpu *gpu = tuned_kernels_gpu(kernels);
     assert_string_equal(gpu->name, "Stand-in H200");
@@ -922,7 +898,6 @@ static void *ask_for_kernel(void *user)
 
 static void test_threads_ask_at_once(void **state)
 {
-    (void)state;
     struct asker askers[4] = {{0}};
     struct tuned_kernels *kernels = open_bundle();
     struct tuned_kernel *kernel = get(kernels, 1000);

@@ -178,7 +178,6 @@ static int remove_scratch(void **state)
 /* An agent whose worker sends back what it is asked. */
 static void a_file_that_cannot_be_written_is_an_error_and_can_come_again(void **state)
 {
-    (void)state;
     struct error error;
     bool orderly;
     char *worker = alloc_format("%s/worker", scratch);

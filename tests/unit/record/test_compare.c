@@ -90,7 +90,6 @@ static enum compare_status status_of(double a_ns, double b_ns, double spread, do
 
 static void test_samples_tell_a_difference_from_noise(void **state)
 {
-    (void)state;
     assert_int_equal(status_of(20000, 20000, 0.02, 32), COMPARE_SAME);
     assert_int_equal(status_of(20000, 20600, 0.02, 32), COMPARE_SLOWER);
     assert_int_equal(status_of(20000, 19400, 0.02, 32), COMPARE_FASTER);
@@ -100,7 +99,6 @@ static void test_samples_tell_a_difference_from_noise(void **state)
 
 static void test_intervals_stand_in_for_samples(void **state)
 {
-    (void)state;
     struct sides sides = {0};
     add(&sides.a, "sum", 1, 256, 20000);
     add(&sides.b, "sum", 1, 256, 20300); /* the intervals of +-1 % overlap */
@@ -124,7 +122,6 @@ static void test_intervals_stand_in_for_samples(void **state)
 /* Halves of one run are the same, however often: no more than 1 in 20 may be told apart. */
 static void test_false_alarms_are_rare(void **state)
 {
-    (void)state;
     int alarms = 0;
     for (uint64_t run = 1; run <= 100; run++) {
         struct sides sides = {0};
@@ -148,7 +145,6 @@ static void set_cache(struct compare_item *item, const char *cache)
 /* Only what has no counterpart in its own cache state is compared with the other state. */
 static void test_cold_is_compared_with_cold(void **state)
 {
-    (void)state;
     struct sides sides = {0};
     set_cache(add(&sides.a, "sum", 1, 256, 10000), "warm");
     add(&sides.a, "scan", 1, 256, 20000);
@@ -171,7 +167,6 @@ static void add_tie(struct compare_item *item, const struct bindings *parameters
 
 static void test_winners_of_one_tie_set_are_tied(void **state)
 {
-    (void)state;
     struct sides sides = {0};
     add(&sides.a, "sum", 1, 256, 20000);
     struct compare_item *item = add(&sides.b, "sum", 1, 512, 20000);

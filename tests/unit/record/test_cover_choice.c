@@ -35,7 +35,6 @@ static void write_entry(const char *path, struct tuned_entry *entry)
 /* What is read is written back to the byte, with comments, and is one cover. */
 static void test_a_cover_reads_back_as_it_was(void **state)
 {
-    (void)state;
     struct tuned_file tuned;
     struct error error;
     (void)scratch_write("tuned.ini", "; mine\n" COVER "; a comment on the rule\n");
@@ -60,7 +59,6 @@ static void test_a_cover_reads_back_as_it_was(void **state)
 /* Tuning a size leaves it alone; a new cover takes its place. */
 static void test_a_cover_is_kept_until_a_cover_replaces_it(void **state)
 {
-    (void)state;
     struct tuned_file tuned;
     struct error error;
     struct tuned_entry size = fixture_entry();
@@ -85,7 +83,6 @@ static void test_a_cover_is_kept_until_a_cover_replaces_it(void **state)
 
 static void test_a_cover_of_another_version_stays_in_the_file(void **state)
 {
-    (void)state;
     struct error error;
     struct tuned_file tuned;
     struct tuned_entry size = fixture_entry();
@@ -111,7 +108,6 @@ static void test_a_cover_of_another_version_stays_in_the_file(void **state)
 
 static void test_libtuned_chooses_the_same(void **state)
 {
-    (void)state;
     struct tuned_entry entry = fixture_entry();
     struct tuned_table *table;
     struct tuned_gpu gpu = {"Alpha", 80, 100, 1000, 0};

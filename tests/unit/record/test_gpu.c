@@ -24,7 +24,6 @@ static void memory_figures_give_the_published_bandwidth(void **state)
     } published[] = {{"sm_75", 320},  {"sm_80", 2039},  {"sm_86", 936},   {"sm_87", 204.8},
                      {"sm_89", 1008}, {"sm_90", 4800},  {"sm_100", 8000}, {"sm_103", 8000},
                      {"sm_110", 273}, {"sm_120", 1792}, {"sm_121", 273}};
-    (void)state;
     for (size_t i = 0; i < sizeof published / sizeof *published; i++) {
         struct gpu gpu = known_gpu(published[i].arch);
         double bandwidth = 2.0 * (double)gpu.attributes[GPU_memory_clock_khz] * 1e3 *
@@ -40,7 +39,6 @@ static void unknown_architectures_are_refused_with_the_known_ones(void **state)
     static const char *const wrong[] = {"",       "90",     "sm_",           "sm_9",
                                         "sm_91",  "sm_90b", "sm_90aa",       "SM_90",
                                         "sm_-90", "sm_ 90", "sm_99999999999"};
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct gpu gpu;
         struct error error = {0};
@@ -52,7 +50,6 @@ static void unknown_architectures_are_refused_with_the_known_ones(void **state)
 
 static void expressions_see_every_attribute_by_name(void **state)
 {
-    (void)state;
     struct gpu gpu = known_gpu("sm_90");
     struct bindings bindings = {0};
     gpu_bindings(&gpu, &bindings);
@@ -90,7 +87,6 @@ static bool too_new(const struct gpu *gpu, int status)
  */
 static void occupancy_is_limited(void **state)
 {
-    (void)state;
     static const struct {
         const char *arch;
         struct occupancy_input
@@ -153,7 +149,6 @@ static void the_table_agrees_with_the_calculator_on_blocks(void **state)
 {
     static const char *const archs[] = {"sm_75",  "sm_80",  "sm_86",  "sm_87",  "sm_89", "sm_90",
                                         "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"};
-    (void)state;
     for (size_t i = 0; i < sizeof archs / sizeof *archs; i++) {
         struct gpu gpu = known_gpu(archs[i]);
         struct occupancy_input input = {.block_threads = 32, .registers = 16};

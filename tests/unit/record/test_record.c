@@ -95,7 +95,6 @@ static void store(struct record *record, struct study *study)
 
 static void test_studies_read_back_as_they_were(void **state)
 {
-    (void)state;
     struct study study;
     fixture_study(&study);
     study.conditions = (struct gpu_conditions){true, 12, 3, 1950.25, 1};
@@ -135,7 +134,6 @@ static struct study take_up(struct record *record, int64_t *id)
 /* What another tool measured: no winner, and nothing that autotune's own study takes up. */
 static void test_imported_results_are_kept_apart(void **state)
 {
-    (void)state;
     struct error error;
     struct study foreign;
     struct study own;
@@ -226,7 +224,6 @@ static void count_until_tried_again(enum outcome outcome, const char *driver, co
 
 static void test_a_failure_counts_until_the_variant_is_tried_again(void **state)
 {
-    (void)state;
     count_until_tried_again(OUTCOME_FAULT, NULL, NULL, true);
     count_until_tried_again(OUTCOME_FAULT, "99.9", NULL, false);
     count_until_tried_again(OUTCOME_TIMEOUT, NULL, NULL, false);
@@ -240,7 +237,6 @@ static void test_a_failure_counts_until_the_variant_is_tried_again(void **state)
 static void
 test_neither_a_constraint_nor_another_run_takes_a_failure_of_the_study_back(void **state)
 {
-    (void)state;
     struct error error;
     struct study study;
     struct study again;
@@ -278,7 +274,6 @@ test_neither_a_constraint_nor_another_run_takes_a_failure_of_the_study_back(void
  * others in between; on others, such as corrected ones, it does not. */
 static void test_on_other_data_nothing_takes_a_failure_back_for_the_present_ones(void **state)
 {
-    (void)state;
     struct error error;
     struct study study;
     int64_t id = 0;
@@ -312,7 +307,6 @@ static double near_median(const struct study *study, int64_t block_size)
 /* A search asks for what was measured of the kernel elsewhere: the nearest first, its own left out. */
 static void test_near_studies_are_of_other_problems_and_gpus(void **state)
 {
-    (void)state;
     struct error error;
     struct study study;
     struct study own;
@@ -354,7 +348,6 @@ static void test_near_studies_are_of_other_problems_and_gpus(void **state)
 
 static void test_takes_up_an_interrupted_study(void **state)
 {
-    (void)state;
     struct error error;
     struct study study;
     struct study resumed;
@@ -404,7 +397,6 @@ static size_t count_marks(const struct study *study)
  * leaves the results of the others. */
 static void test_a_verdict_is_on_the_variants_that_it_judged(void **state)
 {
-    (void)state;
     struct error error;
     struct study study;
     int64_t id = 0;
@@ -486,7 +478,6 @@ static bool taken_up(struct record *record, enum change change, bool afresh)
 
 static void test_takes_up_the_same_subject_only(void **state)
 {
-    (void)state;
     struct record *record = open_record("record.sqlite");
     for (enum change change = NOTHING; change <= MEMORY; change++)
         assert_int_equal(taken_up(record, change, false), change == NOTHING || change == DATE);
@@ -506,7 +497,6 @@ static void store_two(struct record *record, int64_t id, const struct study *stu
 /* Two runs share a study; the variants that each judges are not those of the other. */
 static void test_a_verdict_is_not_on_the_variants_of_another_run(void **state)
 {
-    (void)state;
     struct error error;
     struct study study;
     int64_t id = 0;
@@ -536,7 +526,6 @@ static void test_a_verdict_is_not_on_the_variants_of_another_run(void **state)
  * screening may have given what hung more time. */
 static void test_what_fails_in_another_run_does_not_win(void **state)
 {
-    (void)state;
     struct error error;
     struct study study;
     int64_t id = 0;
@@ -575,7 +564,6 @@ static void test_what_fails_in_another_run_does_not_win(void **state)
 /* Another kernel of the template, or a cover's rounds, run the same code. */
 static void test_what_failed_under_another_name_is_not_the_winner_any_more(void **state)
 {
-    (void)state;
     const struct {
         enum outcome outcome;
         bool twin; /* it has other parameters, and the same code */
@@ -636,7 +624,6 @@ static int64_t count_of(const char *path, const char *sql)
 
 static void test_keeps_the_samples_of_both_phases(void **state)
 {
-    (void)state;
     struct error error;
     struct study study;
     int64_t id = 0;
@@ -670,7 +657,6 @@ static void test_keeps_the_samples_of_both_phases(void **state)
 
 static void test_views_answer_a_users_questions(void **state)
 {
-    (void)state;
     struct study study;
     fixture_study(&study);
     struct record *record = open_record("record.sqlite");
@@ -734,7 +720,6 @@ static void execute(const char *path, const char *sql)
 
 static void test_foreign_files_are_kept(void **state)
 {
-    (void)state;
     assert_int_equal(scratch_write("notes.txt",
                                    "just some notes, long enough to be looked at as a header "
                                    "of a database, which has one hundred bytes of its own\n"),
@@ -748,7 +733,6 @@ static void test_foreign_files_are_kept(void **state)
 
 static void test_a_newer_record_is_refused_and_left_alone(void **state)
 {
-    (void)state;
     struct record *record = NULL;
     struct record_repair repair;
     struct error error = {0};
@@ -763,7 +747,6 @@ static void test_a_newer_record_is_refused_and_left_alone(void **state)
 
 static void test_an_older_record_is_set_aside_whole(void **state)
 {
-    (void)state;
     struct study study;
     fixture_study(&study);
     for (int i = 1; i <= 2; i++) {
@@ -783,7 +766,6 @@ static void test_an_older_record_is_set_aside_whole(void **state)
 
 static void test_a_changed_table_is_damage(void **state)
 {
-    (void)state;
     record_close(open_record("record.sqlite"));
     execute("record.sqlite", "CREATE TABLE mine (note TEXT)");
     record_close(open_record("record.sqlite"));
@@ -794,7 +776,6 @@ static void test_a_changed_table_is_damage(void **state)
 
 static void test_a_removed_record_is_not_written_to(void **state)
 {
-    (void)state;
     struct record *record = open_record("record.sqlite");
     struct study subject;
     struct error error;
@@ -838,7 +819,6 @@ static int write_as(int number)
 
 static void test_several_processes_write_at_once(void **state)
 {
-    (void)state;
     enum { WRITERS = 6 };
     pid_t children[WRITERS];
     for (int i = 0; i < WRITERS; i++) {

@@ -14,7 +14,6 @@ static void assert_ranking(const struct study *study, const size_t expected[6])
 
 static void test_ranks_the_winner_then_by_time_then_the_rest_by_parameters(void **state)
 {
-    (void)state;
     struct study study;
     fixture_study(&study);
     assert_ranking(&study, (const size_t[]){1, 3, 0, 4, 5, 2});
@@ -25,7 +24,6 @@ static void test_ranks_the_winner_then_by_time_then_the_rest_by_parameters(void 
 
 static void test_ranks_compiled_variants_by_occupancy(void **state)
 {
-    (void)state;
     struct study study;
     fixture_study(&study);
     const double occupancies[] = {0.5, 1, 0, 0.75, 0.5, 0};
@@ -42,7 +40,6 @@ static void test_ranks_compiled_variants_by_occupancy(void **state)
 /* Its twin's time and figures, but no samples: these were taken once. */
 static void test_a_duplicate_has_what_was_measured_for_its_twin(void **state)
 {
-    (void)state;
     struct study study;
     fixture_study(&study);
     fixture_duplicate(&study, 0);
@@ -62,7 +59,6 @@ static void test_a_duplicate_has_what_was_measured_for_its_twin(void **state)
 
 static void test_a_duplicate_without_its_twin_has_no_time(void **state)
 {
-    (void)state;
     struct study study;
     fixture_study(&study);
     fixture_duplicate(&study, 0);
@@ -79,7 +75,6 @@ static void test_a_duplicate_without_its_twin_has_no_time(void **state)
 /* A twin that failed leaves its duplicates without a time; of several twins, the first counts. */
 static void test_duplicates_follow_the_first_twin(void **state)
 {
-    (void)state;
     struct study study;
     fixture_study(&study);
     for (size_t i = 2; i < 4; i++) /* a compile error and one that was measured */

@@ -59,7 +59,6 @@ static void assert_entries_equal(const struct tuned_entry *actual,
 
 static void test_entry_says_what_the_study_found(void **state)
 {
-    (void)state;
     struct tuned_entry entry = fixture_entry();
     assert_int_equal(strncmp(entry.section, "reduce_sum ", 11), 0);
     assert_int_equal(strlen(entry.section), 11 + 8);
@@ -100,7 +99,6 @@ static void assert_refused(const char *from, const char *to, int line, const cha
 
 static void test_refuses_damaged_files_at_their_line(void **state)
 {
-    (void)state;
     enum { SECTION = 9 }; /* behind seven lines of comment and an empty one */
     static const struct {
         const char *from, *to;
@@ -144,7 +142,6 @@ static void test_refuses_damaged_files_at_their_line(void **state)
 
 static void test_long_commands_are_cut_to_their_line(void **state)
 {
-    (void)state;
     struct study study;
     struct tuned_entry entry;
     struct tuned_file tuned;
@@ -163,7 +160,6 @@ static void test_long_commands_are_cut_to_their_line(void **state)
 
 static void test_does_not_write_what_would_not_read_back(void **state)
 {
-    (void)state;
     struct error error;
     write_entry("tuned.ini", fixture_entry());
     char *before = scratch_read("tuned.ini");
@@ -194,7 +190,6 @@ static int update_as(int number)
 
 static void test_updates_at_once_lose_no_entry(void **state)
 {
-    (void)state;
     enum { WRITERS = 8 };
     pid_t children[WRITERS];
     for (int i = 0; i < WRITERS; i++) {
@@ -239,7 +234,6 @@ static void assert_only_entry(bool incomplete, int registers)
 
 static void test_an_incomplete_entry_does_not_replace_a_complete_one(void **state)
 {
-    (void)state;
     assert_int_equal(update(true, '0', 1), 1);
     assert_int_equal(update(true, '0', 2), 1);
     assert_only_entry(true, 2);
@@ -386,7 +380,6 @@ static void assert_same_file(const char *path, const struct tuned_file *tuned)
 
 static void test_tuner_and_library_read_what_was_written(void **state)
 {
-    (void)state;
     struct tuned_file written = {0};
     struct tuned_file read;
     struct error error;
@@ -439,7 +432,6 @@ static void write_spelling(const char *text)
 
 static void test_every_spelling_is_the_same_to_both(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool good;
@@ -481,7 +473,6 @@ static void test_every_spelling_is_the_same_to_both(void **state)
 
 static void test_comment_on_a_replaced_line_survives(void **state)
 {
-    (void)state;
     struct tuned_entry entry = fixture_entry();
     write_spelling("512 ; slower with 1024");
     assert_int_equal(tuned_file_update("tuned.ini", &entry, 1, &(size_t){0}, NULL), 0);

@@ -35,7 +35,6 @@ static void check(const struct parameter_importance *parameter, const char *name
 /* time = 1000 * 4^a * 2^b: the logarithm is a sum, of which a has 4 parts in 5 and b one. */
 static void test_parameters_that_act_independently(void **state)
 {
-    (void)state;
     struct study study;
     struct importance importance;
     fixture_subject(&study);
@@ -58,7 +57,6 @@ static void test_parameters_that_act_independently(void **state)
 /* Fast where a equals b: neither says anything alone, each everything beside the other. */
 static void test_parameters_that_only_interact(void **state)
 {
-    (void)state;
     struct study study;
     struct importance importance;
     fixture_subject(&study);
@@ -74,7 +72,6 @@ static void test_parameters_that_only_interact(void **state)
 
 static void test_levels_have_their_best(void **state)
 {
-    (void)state;
     struct study study;
     struct importance importance;
     bool largest = true;
@@ -143,7 +140,6 @@ static bool suggests_more(const double times_ns[3], const struct summary *slower
 
 static void test_values_beyond_are_suggested_only_after_a_gain(void **state)
 {
-    (void)state;
     const double falling[] = {4000, 2000, 1000};
     const double level[] = {4000, 1003, 1000};
     const double noisy[] = {4000, 1100, 1000};
@@ -157,7 +153,6 @@ static void test_values_beyond_are_suggested_only_after_a_gain(void **state)
 
 static void test_static_mode_suggests_no_values_beyond(void **state)
 {
-    (void)state;
     struct study study;
     struct importance importance;
     bool largest;
@@ -178,7 +173,6 @@ static void test_static_mode_suggests_no_values_beyond(void **state)
 
 static void test_equal_times_explain_nothing(void **state)
 {
-    (void)state;
     struct study study;
     struct importance importance;
     fixture_subject(&study);
@@ -200,7 +194,6 @@ static void test_equal_times_explain_nothing(void **state)
 /* Without the duplicates, b would seem to explain what only a does. */
 static void test_a_duplicate_counts_with_its_twins_time(void **state)
 {
-    (void)state;
     struct study study;
     struct importance importance;
     fixture_subject(&study);
@@ -231,7 +224,6 @@ static void add_seen(struct study *study, enum outcome outcome, double median_ns
 
 static void those_that_were_faster_than_all_before_in_the_order_tried(void **state)
 {
-    (void)state;
     struct study study = {0};
     size_t count;
     add_seen(&study, OUTCOME_MEASURED, 50, 4);
@@ -254,7 +246,6 @@ static void those_that_were_faster_than_all_before_in_the_order_tried(void **sta
 
 static void none_if_nothing_was_measured(void **state)
 {
-    (void)state;
     struct study study = {0};
     size_t count;
     free(improvements_of(&study, &count));

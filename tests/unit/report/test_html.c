@@ -83,7 +83,6 @@ static void assert_page(const struct study *studies, size_t count, const char *c
 /* Nothing in it is from elsewhere, so that it can be read offline. */
 static void test_page_of_measurements(void **state)
 {
-    (void)state;
     struct study study;
     fixture_study(&study);
     assert_page(&study, 1,
@@ -117,7 +116,6 @@ static void set_clocks(struct study *study)
 
 static void test_text_is_escaped(void **state)
 {
-    (void)state;
     struct study study;
     fixture_study(&study);
     free(study.description);
@@ -132,7 +130,6 @@ static void test_text_is_escaped(void **state)
 
 static void test_several_studies_have_an_overview(void **state)
 {
-    (void)state;
     struct study studies[2];
     fixture_study(&studies[0]);
     fixture_study(&studies[1]);
@@ -162,7 +159,6 @@ static void test_several_studies_have_an_overview(void **state)
 
 static void test_static_mode_has_no_times(void **state)
 {
-    (void)state;
     struct study study;
     fixture_subject(&study);
     study.environment.static_mode = true;
@@ -183,7 +179,6 @@ static void test_static_mode_has_no_times(void **state)
 
 static void test_studies_with_little_in_them(void **state)
 {
-    (void)state;
     struct study study;
     fixture_subject(&study);
     assert_page(&study, 1, TEXTS("No winner yet."), NULL);
@@ -199,7 +194,6 @@ static void test_studies_with_little_in_them(void **state)
 /* Kernels that move no bytes. */
 static void test_latency(void **state)
 {
-    (void)state;
     struct study study;
     fixture_study(&study);
     for (size_t i = 0; i < study.result_count; i++) {
@@ -218,7 +212,6 @@ static void test_latency(void **state)
 
 static void test_the_same_in_any_locale(void **state)
 {
-    (void)state;
     struct study study;
     fixture_study(&study);
     bindings_set(&study.problem, "tolerance",
@@ -239,7 +232,6 @@ static void test_the_same_in_any_locale(void **state)
 
 static void test_the_winner_is_compared_with_the_roof_that_limits_it(void **state)
 {
-    (void)state;
     struct study studies[3];
     for (int i = 0; i < 3; i++) {
         fixture_study(&studies[i]);
@@ -305,7 +297,6 @@ static char *tick_texts(const struct plot_axis *axis, struct plot_room room)
 
 static void test_ticks(void **state)
 {
-    (void)state;
     static const struct {
         enum plot_scale scale;
         double low, high;
@@ -360,7 +351,6 @@ static void test_ticks(void **state)
 
 static void test_numbers_as_text(void **state)
 {
-    (void)state;
     static const struct {
         double number;
         const char *text;
@@ -381,7 +371,6 @@ static void test_numbers_as_text(void **state)
 /* Whatever the numbers, all coordinates are numbers. */
 static void test_numbers_at_the_limits(void **state)
 {
-    (void)state;
     static const double numbers[] = {0, -1, 1, 1e-320, 1e30, -1e30, 1e300, INFINITY, NAN, DBL_MIN};
     enum { COUNT = sizeof numbers / sizeof *numbers };
     for (size_t i = 0; i < COUNT; i++) {

@@ -46,7 +46,6 @@ static void static_study(struct study *study)
 
 static void test_table_of_measurements(void **state)
 {
-    (void)state;
     struct study study;
     fixture_study(&study);
     study.results[0].stats.spill_bytes = 16;
@@ -98,7 +97,6 @@ static void test_table_of_measurements(void **state)
 
 static void test_table_of_static_mode(void **state)
 {
-    (void)state;
     struct study study;
     static_study(&study);
     assert_printed(&study, 1, REPORT_TABLE,
@@ -155,7 +153,6 @@ static void static_problem(struct study *study, int64_t n, int64_t variants, int
 
 static void test_static_problems_with_the_same_figures_are_one_table(void **state)
 {
-    (void)state;
     struct study studies[4];
     static_problem(&studies[0], 1024, 6, 32);
     static_problem(&studies[1], 2048, 6, 32);
@@ -191,7 +188,6 @@ static void test_static_problems_with_the_same_figures_are_one_table(void **stat
 
 static void test_a_table_has_ten_rows_and_says_how_to_see_all(void **state)
 {
-    (void)state;
     struct study study;
     static_problem(&study, 1024, 25, 32);
     char *text = printed(&study, 1, REPORT_TABLE, 0);
@@ -226,7 +222,6 @@ static size_t longest_line(const char *text)
 /* The sweep that people run first, its widest values in every column. */
 static void test_table_of_a_large_sweep_fits_the_terminal(void **state)
 {
-    (void)state;
     struct study study;
     fixture_subject(&study);
     for (int64_t i = 0; i < 504; i++) {
@@ -256,7 +251,6 @@ static void test_table_of_a_large_sweep_fits_the_terminal(void **state)
 /* A kernel whose operations are rounds of a barrier: GFLOP/s would be 0.0000. */
 static void test_few_operations_are_shown_by_their_time(void **state)
 {
-    (void)state;
     struct study study;
     fixture_study(&study);
     for (size_t i = 0; i < study.result_count; i++) {
@@ -272,7 +266,6 @@ static void test_few_operations_are_shown_by_their_time(void **state)
 
 static void test_table_groups_reasons(void **state)
 {
-    (void)state;
     struct study study;
     fixture_subject(&study);
     for (int i = 0; i < 20; i++) {
@@ -291,7 +284,6 @@ static void test_table_groups_reasons(void **state)
 
 static void test_the_table_says_how_far_apart_gpus_were(void **state)
 {
-    (void)state;
     struct study study;
     fixture_study(&study);
     static const struct study_gpu gpus[] = {
@@ -336,7 +328,6 @@ static void test_the_table_says_how_far_apart_gpus_were(void **state)
 
 static void test_csv_has_every_variant_under_one_header(void **state)
 {
-    (void)state;
     struct study studies[2];
     fixture_study(&studies[0]);
     fixture_study(&studies[1]);
@@ -354,7 +345,6 @@ static void test_csv_has_every_variant_under_one_header(void **state)
 /* What cli/report.bats does not see: numbers to the last bit, and bytes that are no text. */
 static void test_json_is_exact_and_valid(void **state)
 {
-    (void)state;
     struct study study;
     fixture_study(&study);
     free(study.results[4].reason);
@@ -382,7 +372,6 @@ static const struct report_options csv = {.format = REPORT_CSV};
 
 static void test_csv_files_lie_in_their_gpus_folder(void **state)
 {
-    (void)state;
     struct study study;
     struct error error;
     fixture_study(&study);
@@ -426,7 +415,6 @@ static void write_csv_of(struct study *study, const char *kernel, const char *wo
 /* Kernel names are what a sweep's section says, a problem has any number of values. */
 static void test_names_of_files_are_safe_and_differ(void **state)
 {
-    (void)state;
     struct study study;
     char list[1024];
     fixture_study(&study);
@@ -459,7 +447,6 @@ static void test_names_of_files_are_safe_and_differ(void **state)
 
 static void test_table_says_what_was_seen(void **state)
 {
-    (void)state;
     static const struct {
         struct gpu_conditions seen;
         const char *line;

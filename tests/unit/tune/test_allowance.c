@@ -19,7 +19,6 @@ static struct allowance allowance_of(double end_s, double sample_ms)
 
 static void without_a_limit_nothing_ends(void **state)
 {
-    (void)state;
     struct allowance allowance = {0};
     allowance_note(&allowance, 1e6, 0, 1e6, 3e6, 3);
     assert_true(allowance_search_end(&allowance) == EVENT_NEVER);
@@ -34,7 +33,6 @@ static void without_a_limit_nothing_ends(void **state)
 
 static void until_something_is_measured_the_search_has_all_the_time(void **state)
 {
-    (void)state;
     struct allowance allowance;
     allowance_begin(&allowance, 0, 10 * second, 15 * second);
     assert_true(allowance_search_end(&allowance) == 15 * second);
@@ -44,7 +42,6 @@ static void until_something_is_measured_the_search_has_all_the_time(void **state
 
 static void the_stages_come_one_after_the_other(void **state)
 {
-    (void)state;
     static const double sample_ms[] = {0.01, 0.1, 1, 10, 100};
     static const double end_s[] = {1, 5, 60, 600};
     for (size_t i = 0; i < 5; i++)
@@ -61,7 +58,6 @@ static void the_stages_come_one_after_the_other(void **state)
 
 static void slow_kernels_get_short_finals_of_few(void **state)
 {
-    (void)state;
     struct race_rules rules = race_rules_complete((struct race_rules){0});
     struct allowance fast = allowance_of(60, 0.1);
     struct race_rules all = allowance_rules(&fast, rules, 50 * second);
@@ -81,7 +77,6 @@ static void slow_kernels_get_short_finals_of_few(void **state)
 
 static void what_is_left_over_is_used_if_it_is_worth_it(void **state)
 {
-    (void)state;
     struct allowance allowance = allowance_of(100, 1);
     assert_true(allowance_has_more(&allowance, 90 * second, second));
     assert_false(allowance_has_more(&allowance, 96 * second, second));
@@ -90,7 +85,6 @@ static void what_is_left_over_is_used_if_it_is_worth_it(void **state)
 
 static void only_the_fastest_counts(void **state)
 {
-    (void)state;
     struct allowance allowance = allowance_of(100, 1);
     const double sample_ns = allowance.sample_ns;
     allowance_note(&allowance, 5e6, 0, 1e9, 1e9, 3);

@@ -5,7 +5,6 @@
 
 static void one_gpu_is_compared_with_nothing(void **state)
 {
-    (void)state;
     struct comparison comparison;
     size_t slot;
     comparison_init(&comparison, 1);
@@ -23,7 +22,6 @@ static void measure(struct comparison *comparison, size_t count)
 
 static void the_first_and_then_ever_fewer_are_compared(void **state)
 {
-    (void)state;
     struct comparison comparison;
     comparison_init(&comparison, 2);
     measure(&comparison, 504);
@@ -39,7 +37,6 @@ static void the_first_and_then_ever_fewer_are_compared(void **state)
 
 static void every_other_gpu_times_each_once(void **state)
 {
-    (void)state;
     struct comparison comparison;
     size_t slot;
     comparison_init(&comparison, 3);
@@ -60,7 +57,6 @@ static void every_other_gpu_times_each_once(void **state)
 
 static void the_median_ratio_and_the_farthest_from_it_are_told(void **state)
 {
-    (void)state;
     static const double on_other[] = {103, 106.09, 100.94};
     struct comparison comparison;
     struct study_gpu figures = {0};

@@ -208,7 +208,6 @@ static const struct step_case {
 
 static void a_worker_that_is_lost_before_it_is_ready_has_successors(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof step_cases / sizeof *step_cases; i++) {
         const struct step_case *step = &step_cases[i];
         struct fixture fixture;
@@ -232,7 +231,6 @@ static void a_worker_that_is_lost_before_it_is_ready_has_successors(void **state
 /* Numbers may change while a run goes on, if the driver loses a GPU. */
 static void a_successor_on_another_gpu_measures_nothing(void **state)
 {
-    (void)state;
     struct fixture fixture;
     const struct gpu other = {.name = "Scripted GPU", .uuid = "GPU-other", .arch = "sm_90"};
     json_t *gpu = gpu_to_json(&other);
@@ -251,7 +249,6 @@ static void a_successor_on_another_gpu_measures_nothing(void **state)
 /* If there is no memory for it, the worker stays as it is; if its context may be lost, another takes its place. */
 static void after_a_problem_that_cannot_be_opened_another_may_be(void **state)
 {
-    (void)state;
     static const char *const scripts[] = {"open 1 error -9\n", "open 1 error -4\n"};
     static const enum error_code codes[] = {ERROR_MEMORY, ERROR_DEVICE};
     for (size_t i = 0; i < 2; i++) {
@@ -272,7 +269,6 @@ static void after_a_problem_that_cannot_be_opened_another_may_be(void **state)
  * go on. */
 static void a_problem_that_was_open_is_not_waited_for_like_a_new_one(void **state)
 {
-    (void)state;
     struct device_process worker = {.opened_s = 0};
     assert_true(device_process_open_timeout_s(&worker) == DEVICE_OPEN_TIMEOUT_S);
     worker.opened_s = 0.5;
@@ -286,7 +282,6 @@ static void a_problem_that_was_open_is_not_waited_for_like_a_new_one(void **stat
 /* What the last worker held may not be free at once. */
 static void a_successor_waits_for_memory(void **state)
 {
-    (void)state;
     struct fixture fixture;
     start(&fixture, "trial 1 die 3\nopen 2-3 error -9\n", 10);
     open_problem(&fixture);
@@ -345,7 +340,6 @@ static const struct lie {
 
 static void a_reply_that_makes_no_sense_is_a_fault(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         char *reason = lies[i].flaw != NULL
                            ? alloc_format("sent an invalid reply: '%s'", lies[i].flaw)
@@ -360,7 +354,6 @@ static void a_reply_that_makes_no_sense_is_a_fault(void **state)
 /* Who dies is at fault, unless somebody else killed it or the GPU failed. */
 static void what_becomes_of_a_request_whose_worker_is_lost(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         const char *request = requests[i];
         bool again = strcmp(request, "trial") != 0; /* which was sent again already */
@@ -377,7 +370,6 @@ static void what_becomes_of_a_request_whose_worker_is_lost(void **state)
 
 static void an_error_ends_the_run(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         struct fixture fixture;
         char *script = alloc_format("%s 1 error -3\n", requests[i]);
@@ -393,7 +385,6 @@ static void an_error_ends_the_run(void **state)
 /* The worker needs a fifth of its limit in CPU time, and gets a ninth of the processor. */
 static void a_busy_machine_is_not_the_variant_s_fault(void **state)
 {
-    (void)state;
     struct busy_machine machine;
     (void)setenv("AUTOTUNE_WORKER_TIMEOUT_S", HANG_S, 1);
     busy_machine_begin(&machine);
@@ -404,7 +395,6 @@ static void a_busy_machine_is_not_the_variant_s_fault(void **state)
 /* A first sample above `enough_ns` is the only one; one sample below is too few. */
 static void one_sample_is_enough_of_a_slow_variant_only(void **state)
 {
-    (void)state;
     static const double enough_ns[] = {15000, 30000};
     struct fixture fixture;
     struct bindings parameters = {0};
@@ -426,7 +416,6 @@ static void one_sample_is_enough_of_a_slow_variant_only(void **state)
 
 static void unloading_may_cost_the_worker(void **state)
 {
-    (void)state;
     static const char *const scripts[] = {"unload 1 die 3\n", "unload 1 say hello\n",
                                           "unload 1 say {\"event\":\"loaded\"}\n"};
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
@@ -443,7 +432,6 @@ static void unloading_may_cost_the_worker(void **state)
 
 static void what_could_not_be_sent_is_asked_again(void **state)
 {
-    (void)state;
     struct fixture fixture;
     start(&fixture, "", 10);
     open_problem(&fixture);
@@ -463,7 +451,6 @@ static void what_could_not_be_sent_is_asked_again(void **state)
 
 static void what_could_not_be_read_is_asked_again(void **state)
 {
-    (void)state;
     struct fixture fixture;
     start(&fixture, "", 10);
     failing_reads = 1; /* of the greeting or of what opening gives */
@@ -476,7 +463,6 @@ static void what_could_not_be_read_is_asked_again(void **state)
 
 static void three_kills_in_a_row_are_the_variant_s_fault(void **state)
 {
-    (void)state;
     struct fixture fixture;
     start(&fixture, "trial:us=20 1-3 signal 9\ntrial:us=30 1-2 signal 9\n", 10);
     open_problem(&fixture);
@@ -516,7 +502,6 @@ static void assert_queue_survives(const char *action, double timeout_s, enum out
 
 static void trials_behind_are_answered_in_order(void **state)
 {
-    (void)state;
     assert_queue_survives("late 50", 10, OUTCOME_MEASURED);
     assert_queue_survives("fail wrong_result", 10, OUTCOME_WRONG_RESULT);
     assert_queue_survives("repair {\"event\":\"repaired\"}", 10, OUTCOME_WRONG_RESULT);
@@ -554,7 +539,6 @@ static void assert_taken(struct fixture *fixture, double us)
 /* The next worker has not loaded the variant. */
 static void a_measurement_behind_one_that_costs_the_worker_is_forgotten(void **state)
 {
-    (void)state;
     static const char *const losses[] = {"die 3", "lose fault", "signal 9", "say hello"};
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
         struct fixture fixture;

@@ -44,7 +44,6 @@ static bool can_lock(const char *uuid)
 
 static void one_at_a_time_on_each_gpu(void **state)
 {
-    (void)state;
     struct device_lock first;
     struct device_lock second;
     assert_true(try_lock(&first, "GPU-1"));
@@ -60,7 +59,6 @@ static void one_at_a_time_on_each_gpu(void **state)
 
 static void what_a_killed_run_leaves_is_no_lock(void **state)
 {
-    (void)state;
     int status;
     pid_t run = fork();
     if (run == 0) {
@@ -76,7 +74,6 @@ static void what_a_killed_run_leaves_is_no_lock(void **state)
 /* Whoever may use the GPU may lock it, whatever the umask of the user who came first. */
 static void every_user_may_lock(void **state)
 {
-    (void)state;
     struct device_lock lock;
     struct stat information;
     mode_t usual = umask(0077);
@@ -101,7 +98,6 @@ static void assert_refused(void)
 /* In a folder that everybody may write to, the lock's place may hold anything. */
 static void what_lies_in_its_place_is_not_touched(void **state)
 {
-    (void)state;
     static const char *const plants[] = {"ln -s ../mine " LOCK, "ln mine " LOCK, "mkfifo " LOCK,
                                          "mkdir " LOCK, "ln -s nowhere " LOCK};
     for (size_t i = 0; i < sizeof plants / sizeof *plants; i++) {
@@ -117,7 +113,6 @@ static void what_lies_in_its_place_is_not_touched(void **state)
 
 static void a_lock_that_was_removed_is_made_again(void **state)
 {
-    (void)state;
     struct device_lock first;
     struct device_lock second;
     assert_true(try_lock(&first, "GPU-1"));

@@ -45,7 +45,6 @@ static size_t samples_of(const struct tuning_fixture *fixture, double us)
 
 static void the_fastest_wins(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     fixture_check(&fixture, hold(&fixture, "", "us = 23, 21, 20, 22", 10));
     fixture_assert_winner(&fixture, 20);
@@ -64,7 +63,6 @@ static void the_fastest_wins(void **state)
 
 static void equals_are_a_tie(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     fixture_check(&fixture, hold_within(0.005, &fixture, "", "us = 20, 20.001, 30", 10));
     assert_true(fixture_result(&fixture, 20)->tied);
@@ -92,7 +90,6 @@ static void assert_unharmed(const char *script)
 
 static void a_kill_from_outside_changes_nothing(void **state)
 {
-    (void)state;
     assert_unharmed("load 1 signal 9\n");
     assert_unharmed("load 3 signal 9\n");
     assert_unharmed("measure 1 signal 9\n");
@@ -103,7 +100,6 @@ static void a_kill_from_outside_changes_nothing(void **state)
 
 static void throttled_samples_are_taken_again_in_their_round(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     fixture_check(&fixture,
                   hold(&fixture, "measure 2-3 merge {\"throttled\":true}\n", CLOSE_AND_SLOW, 10));
@@ -127,7 +123,6 @@ static void assert_second_wins(const char *script, enum outcome outcome, const c
 
 static void a_finalist_that_fails_is_out(void **state)
 {
-    (void)state;
     assert_second_wins("load:us=20 1 fail load_error\n", OUTCOME_LOAD_ERROR, "scripted");
     assert_second_wins("measure:us=20 2 fail launch_error\n", OUTCOME_LAUNCH_ERROR, "scripted");
     assert_second_wins("verify:us=20 1 fail wrong_result\n", OUTCOME_WRONG_RESULT, "scripted");
@@ -135,7 +130,6 @@ static void a_finalist_that_fails_is_out(void **state)
 
 static void a_finalist_that_costs_the_worker_is_out(void **state)
 {
-    (void)state;
     const char *const requests[] = {"load:us=20 1", "measure:us=20 1", "measure:us=20 9",
                                     "verify:us=20 1"};
     /* "signal": from outside, as if memory were short, but whenever it is asked for this */
@@ -158,7 +152,6 @@ static void a_finalist_that_costs_the_worker_is_out(void **state)
 /* The leader fails at the end, after others were judged by its times: the rest of them race anew. */
 static void the_race_goes_on_when_the_leader_fails(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     fixture_check(&fixture, hold_within(0.005, &fixture, "verify:us=20 1 fail wrong_result\n",
                                         "us = 20, 20.05, 20.12", 10));
@@ -172,7 +165,6 @@ static void the_race_goes_on_when_the_leader_fails(void **state)
 /* Whoever does not lead is only out: the others keep what they have. */
 static void the_winner_stays_when_a_rival_fails_at_the_end(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     fixture_check(&fixture, hold_within(0.005, &fixture, "verify:us=20.05 1 fail wrong_result\n",
                                         "us = 20, 20.05, 20.06", 10));
@@ -188,7 +180,6 @@ static void the_winner_stays_when_a_rival_fails_at_the_end(void **state)
  * carefully. Then the one after whose run there is damage is to blame. */
 static void damage_is_blamed_on_its_culprit(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     fixture_check(&fixture, hold(&fixture,
                                  "verify:us=20.0002 1 doubt wrong_result\n"
@@ -203,7 +194,6 @@ static void damage_is_blamed_on_its_culprit(void **state)
 /* So may the template be if data of other random numbers cannot be made: they can after all. */
 static void no_template_is_blamed_for_damage(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     fixture_sections =
         "[buffer.in]\ntype = float\nlength = n\naccess = read\nfill = uniform(0, 1)\n";
@@ -220,7 +210,6 @@ static void no_template_is_blamed_for_damage(void **state)
 
 static void the_last_one_left_wins(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     fixture_check(&fixture,
                   hold(&fixture, "measure:us=20 2 die 3\nmeasure:us=20.0002 3 lose fault\n",
@@ -233,7 +222,6 @@ static void the_last_one_left_wins(void **state)
 
 static void if_everyone_fails_nobody_wins(void **state)
 {
-    (void)state;
     static const char *const scripts[] = {"load * fail load_error\n", "measure * die 3\n",
                                           "verify * fail wrong_result\n"};
     static const char *const variants[] = {CLOSE_AND_SLOW, CLOSE_AND_SLOW, "us = 20"};
@@ -249,7 +237,6 @@ static void if_everyone_fails_nobody_wins(void **state)
 /* The winner fails its last verification: finals are held again among those it had ruled out. */
 static void finals_are_held_again_among_those_left(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     fixture_start(&fixture, "verify:us=20 * fail wrong_result\n", "us = 20, 20.3, 25", 10);
     fixture_check(&fixture, tune_job(&fixture.tuning, &fixture.job, &fixture.error));
@@ -275,7 +262,6 @@ static void assert_all_single(struct tuning_fixture *fixture)
 
 static void if_one_cannot_be_batched_all_begin_anew(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     fixture_check(&fixture, hold(&fixture, "measure:us=6.0001 2 put sampled 0 1\n",
                                  CLOSE_AND_SLOW_BATCHES, 10));
@@ -289,7 +275,6 @@ static void if_one_cannot_be_batched_all_begin_anew(void **state)
  * has not loaded. */
 static void who_begins_anew_is_loaded(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     fixture_check(&fixture, hold(&fixture,
                                  "measure:us=6 6 signal 9\n"

@@ -28,7 +28,6 @@ static void start(struct tuning_fixture *fixture, size_t gpus, const char *scrip
 /* GPU 1 is 5 % slower: its times are recorded as they are, and compared as if GPU 0 had taken them. */
 static void the_times_of_a_slower_gpu_are_put_right(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     start(&fixture, 2,
           "trial@0 1 after 1 trial@1\n"
@@ -73,7 +72,6 @@ static void assert_all_measured_on(const struct tuning_fixture *fixture, const c
 /* Its worker dies, and so do the successors. */
 static void a_gpu_that_fails_leaves_its_work_to_the_others(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     start(&fixture, 2,
           "trial@0 1 after 1 trial@1\n"
@@ -93,7 +91,6 @@ static void a_gpu_that_fails_leaves_its_work_to_the_others(void **state)
 
 static void if_all_gpus_fail_so_does_the_run(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     start(&fixture, 2, "trial 1- die 3\ndevice 3- die 3\ndevice@1 2- die 3\n", "us = 20..27");
     fixture_open(&fixture);
@@ -104,7 +101,6 @@ static void if_all_gpus_fail_so_does_the_run(void **state)
 
 static void nobody_waits_for_a_gpu_that_hangs_while_it_opens_a_problem(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     start(&fixture, 2, "open@0 * hang\n", "us = 20..27");
     screen(&fixture);
@@ -121,7 +117,6 @@ static void nobody_waits_for_a_gpu_that_hangs_while_it_opens_a_problem(void **st
 
 static void a_gpu_that_opens_a_problem_later_joins(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     start(&fixture, 2,
           "open@0 1 after 1 trial@1\n"
@@ -137,7 +132,6 @@ static void a_gpu_that_opens_a_problem_later_joins(void **state)
 
 static void a_problem_that_fits_on_one_gpu_is_done_there(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     start(&fixture, 2, "open@0 * error -9\n", "us = 20..27");
     screen(&fixture);
@@ -152,7 +146,6 @@ static void a_problem_that_fits_on_one_gpu_is_done_there(void **state)
 /* The first one is only used by somebody else for a moment. */
 static void a_gpu_that_pauses_comes_back_when_the_others_fail(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     start(&fixture, 2,
           "trial@0 1-2 merge {\"other_processes\":1,\"sm_clock_mhz\":1000}\n"
@@ -176,7 +169,6 @@ static void count_failures(void *user, const struct error *notice)
 
 static void no_gpu_is_blamed_for_what_a_compile_worker_does(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     size_t failures = 0;
     fixture_workers = 1;
@@ -194,7 +186,6 @@ static void no_gpu_is_blamed_for_what_a_compile_worker_does(void **state)
 
 static void what_a_throttled_gpu_measures_is_measured_by_another(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     start(&fixture, 2,
           "trial@0 1 after 1 trial@1\n"
@@ -213,7 +204,6 @@ static void what_fails_where_gpus_are_compared_does_not_win(void **state)
         bool counts;
     } failures[] = {
         {"wrong_result", true}, {"fault", true}, {"timeout", true}, {"launch_error", false}};
-    (void)state;
     for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
         struct tuning_fixture fixture;
         char *script = alloc_format("open@1 1 after 3 trial@0\ntrial@1:us=20 * fail %s\n",
@@ -234,7 +224,6 @@ static void what_fails_where_gpus_are_compared_does_not_win(void **state)
 /* Only the speed of what it runs is in doubt. When it gets to know that, it has the next ones. */
 static void what_fails_on_a_disturbed_gpu_has_failed(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     start(&fixture, 2,
           "open * after 9 compile\n"
@@ -249,7 +238,6 @@ static void what_fails_on_a_disturbed_gpu_has_failed(void **state)
 
 static void if_all_are_disturbed_one_goes_on(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     start(&fixture, 2, "trial * merge {\"other_processes\":1,\"sm_clock_mhz\":1000}\n",
           "us = 20..27");
@@ -269,7 +257,6 @@ static struct gpu gpu_of(const char *arch, const char *name)
 
 static void gpus_are_alike_if_all_but_their_clocks_agree(void **state)
 {
-    (void)state;
     const struct gpu first = gpu_of("sm_90", "A");
     struct gpu second = first;
     assert_true(gpu_alike(&first, &second));
@@ -292,7 +279,6 @@ static void gpus_are_alike_if_all_but_their_clocks_agree(void **state)
 /* More than a run can use are not left out in silence. Whoever lists them may be killed meanwhile. */
 static void so_many_gpus_have_to_be_listed(void **state)
 {
-    (void)state;
     const struct gpu gpu = gpu_of("sm_90", "A");
     const struct device_list all = {.all = true};
     struct event_loop loop = {0};
@@ -323,7 +309,6 @@ static void ignore(void *user, const struct error *notice)
 
 static void a_run_never_waits_for_its_own_lock(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     const struct fleet_notice notice = {ignore, NULL};
     int64_t waited_ns;

@@ -73,7 +73,6 @@ static void ignore(void *user, const struct error *notice)
 
 static void two_runs_never_wait_for_each_other(void **state)
 {
-    (void)state;
     struct error error;
     struct nodes *nodes;
     struct event_loop loop = {0};

@@ -103,7 +103,6 @@ static const struct race_rules DEFAULTS = {0};
 
 static void test_screening_keeps_who_could_win(void **state)
 {
-    (void)state;
     const double leader[] = {1000, 1002, 1001};
     const double near[] = {1030, 1018, 1040};      /* its best is within 2 % of 1001 */
     const double far[] = {1030, 1031, 1032};       /* its best is not */
@@ -121,7 +120,6 @@ static void test_screening_keeps_who_could_win(void **state)
 
 static void test_screening_is_capped_by_median_then_by_rule(void **state)
 {
-    (void)state;
     const double fast[] = {1000, 1000, 1000};
     const double equal[] = {1004, 1004, 1004};
     const struct contender contenders[] = {
@@ -138,7 +136,6 @@ static void test_screening_is_capped_by_median_then_by_rule(void **state)
 
 static void test_tie_is_broken_by_the_stated_rule(void **state)
 {
-    (void)state;
     struct finals finals = {0};
     uint64_t random = 2;
     add(&finals, 24600, 0.001, &random);
@@ -163,7 +160,6 @@ static void test_tie_is_broken_by_the_stated_rule(void **state)
  */
 static void test_common_drift_is_cancelled(void **state)
 {
-    (void)state;
     double faster[27];
     double slower[27];
     for (int i = 0; i < 27; i++) {
@@ -188,7 +184,6 @@ static void test_common_drift_is_cancelled(void **state)
  */
 static void test_recorded_finals_of_close_contenders(void **state)
 {
-    (void)state;
     struct contender contenders[] = {
         {.samples_ns = recorded_block_256_ns, .registers = 32, .block_threads = 256, .order = 0},
         {.samples_ns = recorded_block_512_ns, .registers = 32, .block_threads = 512, .order = 1},
@@ -207,7 +202,6 @@ static void test_recorded_finals_of_close_contenders(void **state)
  */
 static void test_bimodal(void **state)
 {
-    (void)state;
     uint64_t random = 5;
     struct finals finals = {0};
     size_t steady = add(&finals, 10500, 0.001, &random);
@@ -231,7 +225,6 @@ static void test_bimodal(void **state)
  * round it does not even tie. */
 static void test_throttled(void **state)
 {
-    (void)state;
     for (size_t more = 0; more < 2; more++) {
         struct finals finals = {0};
         uint64_t random = 6;
@@ -253,7 +246,6 @@ static void test_throttled(void **state)
  */
 static void test_quantised_times_do_not_separate_equals(void **state)
 {
-    (void)state;
     const double noises[] = {0.0, 0.0005, 0.002, 0.01};
     uint64_t random = 7;
     bool misread = false;
@@ -287,7 +279,6 @@ static bool is_decided_at_once(double share)
 
 static void test_ends_when_nobody_can_be_much_faster(void **state)
 {
-    (void)state;
     assert_true(is_decided_at_once(0.0045));
     assert_false(is_decided_at_once(0.0055));
 }
@@ -296,7 +287,6 @@ static void test_ends_when_nobody_can_be_much_faster(void **state)
  * more than half the tolerance. */
 static void test_round_limit(void **state)
 {
-    (void)state;
     struct finals finals = {0};
     uint64_t random = 9;
     size_t fastest = add(&finals, 10000, 0.0005, &random);
@@ -314,7 +304,6 @@ static void test_round_limit(void **state)
 /* The leader changes while others are out: none of them comes back, whatever it would be now. */
 static void test_out_stays_out(void **state)
 {
-    (void)state;
     struct finals finals = {0};
     uint64_t random = 10;
     size_t early = add(&finals, 10000, 0.0005, &random);
@@ -347,7 +336,6 @@ static void test_out_stays_out(void **state)
 
 static void test_nothing_is_decided_early(void **state)
 {
-    (void)state;
     struct finals finals = {0};
     uint64_t random = 11;
     add(&finals, 20000, 0.001, &random);
@@ -363,7 +351,6 @@ static void test_nothing_is_decided_early(void **state)
 /* Unmeasured contenders and those that the caller took out neither lead nor hold up the verdict. */
 static void test_absent_contenders(void **state)
 {
-    (void)state;
     struct finals finals = {0};
     uint64_t random = 13;
     size_t failed = add(&finals, 9000, 0.001, &random);
@@ -387,7 +374,6 @@ static void test_absent_contenders(void **state)
 /* Readings of 0, and readings that never differ, are ties without a NaN anywhere. */
 static void test_identical_and_zero_samples(void **state)
 {
-    (void)state;
     const double times[] = {0.0, 4096.0};
     for (size_t t = 0; t < LENGTH(times); t++) {
         struct finals finals = {0};
@@ -451,7 +437,6 @@ static const struct measuring measurings[] = {
 
 static void test_equals_are_rarely_separated(void **state)
 {
-    (void)state;
     static const struct {
         size_t count;
         int finals;
@@ -496,7 +481,6 @@ static double separated_by_place(size_t count, int places, int simulations)
 
 static void test_equals_that_differ_from_place_to_place_are_rarely_separated(void **state)
 {
-    (void)state;
     assert_true(separated_by_place(2, COPIES, 100) <= 0.05);
     assert_true(separated_by_place(4, COPIES, 20) <= 0.05);
     assert_true(separated_by_place(2, 1, 50) > 0.2); /* why one place is not enough */
@@ -505,7 +489,6 @@ static void test_equals_that_differ_from_place_to_place_are_rarely_separated(voi
 /* The winner is fast on average over all places. In finals with one place, one in ten is 1 % slower or more. */
 static void test_the_winner_is_fast_in_other_places_too(void **state)
 {
-    (void)state;
     static const double slower[] = {0, 0.003, 0.01, 0.012, 0.02, 0.02, 0.02, 0.02};
     static struct finals finals;
     const struct measuring how = {.noise = 0.01, .places = 0.008, .place_count = COPIES};
@@ -519,7 +502,6 @@ static void test_the_winner_is_fast_in_other_places_too(void **state)
 /* Every look compares all with the luckiest. */
 static void test_equals_in_a_field_with_much_noise_are_rarely_separated(void **state)
 {
-    (void)state;
     enum { FINALS = 30 };
     static const double equal[FIELD] = {0};
     static struct finals finals;
@@ -540,7 +522,6 @@ static void test_equals_in_a_field_with_much_noise_are_rarely_separated(void **s
  */
 static void test_the_fastest_of_a_close_field_wins(void **state)
 {
-    (void)state;
     enum { FINALS = 20 };
     static const double slower[FIELD] = {0,      0.0065, 0.0115, 0.0125, 0.0145, 0.0145,
                                          0.0155, 0.016,  0.018,  0.02,   0.0215, 0.023,
@@ -566,7 +547,6 @@ static void test_the_fastest_of_a_close_field_wins(void **state)
  * a quarter of the rounds that there may be. */
 static void test_nobody_slow_wins_simulated_finals(void **state)
 {
-    (void)state;
     static const double slower[] = {0, 0.003, 0.006, 0.01, 0.02};
     static struct finals finals;
     for (size_t i = 0; i < LENGTH(measurings); i++) {
@@ -621,7 +601,6 @@ static double simulated_regret(uint64_t *random)
 
 static void test_regret_of_simulated_sweeps(void **state)
 {
-    (void)state;
     uint64_t random = 20;
     int good = 0;
     for (int sweep = 0; sweep < 20; sweep++)

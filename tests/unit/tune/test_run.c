@@ -155,7 +155,6 @@ static size_t measured_again(double compile_timeout_s, double launch_timeout_s)
 
 static void a_higher_limit_tries_again_what_timed_out(void **state)
 {
-    (void)state;
     struct observed observed;
     struct end end = run("trial:us=21 1 hang\ntrial:us=22 1 die 3\n", "us = 20..23", &observed);
     check_end(&end, &observed);
@@ -171,7 +170,6 @@ static void a_higher_limit_tries_again_what_timed_out(void **state)
 
 static void a_higher_limit_compiles_again_what_took_too_long(void **state)
 {
-    (void)state;
     scripted_worker_script("compile:us=21 1 hang\n");
     fixture_files("us = 20..23", 2);
     assert_int_equal(measured_again(0.5, 2), 3);
@@ -182,7 +180,6 @@ static void a_higher_limit_compiles_again_what_took_too_long(void **state)
 
 static void what_was_killed_from_outside_is_tried_again_by_the_next_run(void **state)
 {
-    (void)state;
     scripted_worker_script("compile:us=21 1-3 signal 9\ntrial:us=22 1-3 signal 9\n");
     fixture_files("us = 20..23", 5);
     assert_int_equal(measured_again(5, 5), 2);
@@ -196,7 +193,6 @@ static void what_was_killed_from_outside_is_tried_again_by_the_next_run(void **s
 /* Memory that was there at first, and is gone when a new worker opens the problem again. */
 static void memory_that_is_gone_later_refuses_the_problem(void **state)
 {
-    (void)state;
     struct observed observed;
     struct end end = run("trial 1 die 3\nopen 2-21 error -9\n", "n = 1, 2\nus = 20, 30", &observed);
     assert_int_equal(end.status, 0);
@@ -221,7 +217,6 @@ static void assert_ends(const char *script, enum error_code code, const char *me
 
 static void workers_that_never_start_end_the_run(void **state)
 {
-    (void)state;
     assert_ends("device * die 3\n", ERROR_WORKER, "ended with status 3 before it was ready");
     assert_ends("device * error -4\n", ERROR_DEVICE, "scripted");
     assert_ends("compiler * die 3\n", ERROR_WORKER, "`autotune worker compile`");
@@ -236,7 +231,6 @@ static void workers_that_never_start_end_the_run(void **state)
 /* From the sixth on, the compiler does not end before its deadline. */
 static void compilations_under_way_are_given_up_at_the_end_of_the_budget(void **state)
 {
-    (void)state;
     struct observed observed;
     double took_s;
     struct end end = run_within(2, "compile 6- hang\n", "us = 20..60", &observed, &took_s);
@@ -253,7 +247,6 @@ static void compilations_under_way_are_given_up_at_the_end_of_the_budget(void **
 /* The second problem's search begins with what was best for the first. */
 static void what_one_problem_taught_begins_the_next(void **state)
 {
-    (void)state;
     struct observed observed = {0};
     scripted_worker_script("");
     fixture_files("n = 1, 2\nus = 20..400", 0.5);

@@ -6,7 +6,6 @@ static const int64_t second = 1000000000;
 
 static void the_command_line_goes_before_the_kernel_and_the_kernel_before_the_sweep(void **state)
 {
-    (void)state;
     struct sweep sweep = {.limits = {.budget_s = 60, .evaluations = 100}};
     struct sweep_kernel kernel = {0};
     struct run_limits limits = {.sweep = &sweep};
@@ -23,7 +22,6 @@ static void the_command_line_goes_before_the_kernel_and_the_kernel_before_the_sw
 
 static void no_limit_no_end(void **state)
 {
-    (void)state;
     const struct sweep sweep = {0};
     const struct sweep_kernel kernel = {0};
     struct run_limits limits = {.sweep = &sweep, .begin_ns = second};
@@ -33,7 +31,6 @@ static void no_limit_no_end(void **state)
 /* 97 of 100 s are for tuning. */
 static void problems_share_what_is_left_of_the_run(void **state)
 {
-    (void)state;
     const struct sweep sweep = {.limits.budget_s = 100};
     const struct sweep_kernel kernel = {0};
     struct run_limits limits = {.sweep = &sweep, .begin_ns = 10 * second};
@@ -45,7 +42,6 @@ static void problems_share_what_is_left_of_the_run(void **state)
 
 static void a_kernel_s_budget_is_its_problems_alone(void **state)
 {
-    (void)state;
     const struct sweep sweep = {0};
     const struct sweep_kernel first = {.limits.budget_s = 100};
     const struct sweep_kernel second_kernel = {.limits.budget_s = 200};

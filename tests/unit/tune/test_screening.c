@@ -17,7 +17,6 @@ static void screen(struct tuning_fixture *fixture)
 /* A first sample twice as long as the best is enough. */
 static void the_hopeless_get_one_sample(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     /* when the second trial is requested, the first is over */
     fixture_start(&fixture, "compile:us=50 * after 2 trial\n", "us = 20, 21, 50", 10);
@@ -30,7 +29,6 @@ static void the_hopeless_get_one_sample(void **state)
 /* Below 10 us in batches, and so is what could be compared with these. */
 static void what_can_be_compared_is_batched_alike(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     fixture_start(&fixture, "", "us = 6, 11, 30", 10);
     screen(&fixture);
@@ -43,7 +41,6 @@ static void what_can_be_compared_is_batched_alike(void **state)
 
 static void a_variant_may_fail_when_it_is_tried_again(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     /* the short one comes second, so that the other one is sampled singly first */
     fixture_start(&fixture, "compile:us=6 * after 1 trial:us=15\ntrial:us=15 2 die 3\n",
@@ -57,7 +54,6 @@ static void a_variant_may_fail_when_it_is_tried_again(void **state)
 /* Two places in the finals, five that could win: a closer look at these. */
 static void a_closer_look_if_too_many_could_win(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     fixture_start(&fixture, "", "us = 20, 20.01, 20.02, 20.03, 20.04, 30", 10);
     fixture.tuning.rules.finalists = 2;
@@ -71,7 +67,6 @@ static void a_closer_look_if_too_many_could_win(void **state)
 /* The time is over before the screening begins, and nobody has patience any more. */
 static void a_gpu_that_has_opened_the_problem_is_not_too_late(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     fixture_start(&fixture, "", "us = 20, 21", 10);
     fixture_open(&fixture);
@@ -111,7 +106,6 @@ static void assert_twins(const struct tuning_fixture *fixture, enum outcome outc
 
 static void a_twin_that_is_tried_again_is_not_its_own_duplicate(void **state)
 {
-    (void)state;
     struct tuning_fixture fixture;
     char *script = alloc_format("%strial 1 merge {\"throttled\":true}\n", twins);
     fixture_start(&fixture, script, "us = 21, 22, 23", 10);

@@ -34,7 +34,6 @@ static void assert_duplicate(const struct tuning_job *job, size_t index, const c
 
 static void a_twin_waits_for_the_one_that_is_run(void **state)
 {
-    (void)state;
     struct tuning_job job;
     struct twins twins;
     make_job(&job, "aba  ");
@@ -56,7 +55,6 @@ static void a_twin_waits_for_the_one_that_is_run(void **state)
 /* So the same sweep has the same winner, whatever the compiler delivers first. */
 static void the_result_is_the_first_one_s(void **state)
 {
-    (void)state;
     struct tuning_job job;
     struct twins twins;
     make_job(&job, "aaaa");
@@ -82,7 +80,6 @@ static void the_result_is_the_first_one_s(void **state)
 
 static void what_the_record_knows_is_not_run_again(void **state)
 {
-    (void)state;
     struct tuning_job job;
     struct twins twins;
     make_job(&job, "aab");
