@@ -19,7 +19,7 @@ enum { SAMPLES = 3 };
 /* Seconds after which a request that is never answered is given up. */
 #define HANG_S "0.4"
 
-struct fixture {
+static struct fixture {
     struct event_loop loop;
     struct device_client *client;
     struct bindings values;
@@ -27,130 +27,139 @@ struct fixture {
     struct error error;
     struct device_client_answer answer; /* the last one */
     struct result result;               /* likewise, of a trial or a load */
-};
+} fixture;                              /* of the test that runs */
 
-static void start(struct fixture *fixture, const char *script, double launch_timeout_s)
+static void start(const char *script, double launch_timeout_s)
 {
-    *fixture = (struct fixture){0};
+    fixture = (struct fixture){0};
     scripted_worker_script(script);
     static const struct template template = {
         .path = "template.ini", .ini.text = "", .source.text = ""};
-    fixture->problem = (struct opened_problem){.template = &template,
-                                               .values = &fixture->values,
-                                               .support_cubin = "support",
-                                               .launch_timeout_s = launch_timeout_s};
-    assert_int_equal(device_client_new(&fixture->client, NULL, 0, &fixture->loop, &fixture->error),
-                     0);
+    fixture.problem = (struct opened_problem){.template = &template,
+                                              .values = &fixture.values,
+                                              .support_cubin = "support",
+                                              .launch_timeout_s = launch_timeout_s};
+    assert_int_equal(device_client_new(&fixture.client, NULL, 0, &fixture.loop, &fixture.error), 0);
 }
 
-static void open_problem(struct fixture *fixture)
+static void open_problem(void)
 {
     double empty_ns = 0;
-    int status = device_client_open(fixture->client, &fixture->problem, &empty_ns, &fixture->error);
+    int status = device_client_open(fixture.client, &fixture.problem, &empty_ns, &fixture.error);
     if (status != 0)
-        print_message("%s\n", fixture->error.message);
+        print_message("%s\n", fixture.error.message);
     assert_int_equal(status, 0);
     assert_true(empty_ns == 2010);
 }
 
-static void end(struct fixture *fixture)
+static void end(void)
 {
-    device_client_free(fixture->client);
-    event_loop_release(&fixture->loop);
-    bindings_release(&fixture->values);
-    result_release(&fixture->result);
+    device_client_free(fixture.client);
+    event_loop_release(&fixture.loop);
+    bindings_release(&fixture.values);
+    result_release(&fixture.result);
     (void)unsetenv("AUTOTUNE_WORKER_TIMEOUT_S");
     (void)unlink("requests");
+    fixture = (struct fixture){0};
 }
 
-static void send_trial(struct fixture *fixture, int us)
+static int leave(void **state)
+{
+    end();
+    return scratch_leave(state);
+}
+
+/* A test may leave its last fixture, which then ends. */
+#define CLIENT_TEST(function) cmocka_unit_test_setup_teardown(function, scratch_enter, leave)
+
+static void send_trial(int us)
 {
     struct bindings parameters = {0};
     bindings_set(&parameters, "us", value_integer(us));
-    device_client_trial_send(fixture->client, "cubin", &parameters,
+    device_client_trial_send(fixture.client, "cubin", &parameters,
                              &(struct device_client_trial){.samples = SAMPLES});
     bindings_release(&parameters);
 }
 
-static int take(struct fixture *fixture)
+static int take(void)
 {
     struct trial_times times;
-    result_release(&fixture->result);
-    fixture->result = (struct result){0};
-    return device_client_trial_take(fixture->client, &fixture->result, &times, &fixture->answer,
-                                    &fixture->error);
+    result_release(&fixture.result);
+    fixture.result = (struct result){0};
+    return device_client_trial_take(fixture.client, &fixture.result, &times, &fixture.answer,
+                                    &fixture.error);
 }
 
-static int load(struct fixture *fixture, int64_t id, int us)
+static int load(int64_t id, int us)
 {
     struct bindings parameters = {0};
     bindings_set(&parameters, "us", value_integer(us));
-    int status = device_client_load(fixture->client, id, "cubin", &parameters, &fixture->result,
-                                    &fixture->answer, &fixture->error);
+    int status = device_client_load(fixture.client, id, "cubin", &parameters, &fixture.result,
+                                    &fixture.answer, &fixture.error);
     bindings_release(&parameters);
     return status;
 }
 
-static void send_measurement(struct fixture *fixture, int64_t id)
+static void send_measurement(int64_t id)
 {
     const struct device_client_sampling sampling = {.count = SAMPLES};
-    device_client_measure_send(fixture->client, id, &sampling);
+    device_client_measure_send(fixture.client, id, &sampling);
 }
 
-static int take_measurement(struct fixture *fixture, double **samples_ns, size_t *count)
+static int take_measurement(double **samples_ns, size_t *count)
 {
     int runs;
-    return device_client_measure_take(fixture->client, samples_ns, count, &runs, &fixture->answer,
-                                      &fixture->error);
+    return device_client_measure_take(fixture.client, samples_ns, count, &runs, &fixture.answer,
+                                      &fixture.error);
 }
 
-static int measure(struct fixture *fixture, int64_t id, double **samples_ns, size_t *count)
+static int measure(int64_t id, double **samples_ns, size_t *count)
 {
-    send_measurement(fixture, id);
-    return take_measurement(fixture, samples_ns, count);
+    send_measurement(id);
+    return take_measurement(samples_ns, count);
 }
 
 /* Makes one request, by name, about variant 1, which is loaded for all but "load" and "trial". */
-static int make_request(struct fixture *fixture, const char *request)
+static int make_request(const char *request)
 {
     double *samples_ns = NULL;
     size_t count = 0;
     int status = 0;
     if (strcmp(request, "trial") == 0) {
-        send_trial(fixture, 20);
-        return take(fixture);
+        send_trial(20);
+        return take();
     }
     if (strcmp(request, "load") != 0)
-        assert_int_equal(load(fixture, 1, 20), 0);
+        assert_int_equal(load(1, 20), 0);
     if (strcmp(request, "load") == 0)
-        status = load(fixture, 1, 20);
+        status = load(1, 20);
     else if (strcmp(request, "verify") == 0)
-        status = device_client_verify(fixture->client, 1, &(struct device_client_check){.runs = 1},
-                                      &fixture->answer, &fixture->error);
+        status = device_client_verify(fixture.client, 1, &(struct device_client_check){.runs = 1},
+                                      &fixture.answer, &fixture.error);
     else if (strcmp(request, "measure") == 0)
-        status = measure(fixture, 1, &samples_ns, &count);
+        status = measure(1, &samples_ns, &count);
     else
         fail_msg("unknown request %s", request);
     free(samples_ns);
     return status;
 }
 
-static void assert_answer(const struct fixture *fixture, enum outcome outcome, const char *reason)
+static void assert_answer(enum outcome outcome, const char *reason)
 {
-    assert_string_equal(fixture->answer.reason, reason);
-    assert_string_equal(outcome_name(fixture->answer.outcome), outcome_name(outcome));
-    assert_false(fixture->answer.again);
+    assert_string_equal(fixture.answer.reason, reason);
+    assert_string_equal(outcome_name(fixture.answer.outcome), outcome_name(outcome));
+    assert_false(fixture.answer.again);
 }
 
 /* A trial measures the variant of 20 µs. */
-static void assert_works(struct fixture *fixture)
+static void assert_works(void)
 {
-    assert_int_equal(make_request(fixture, "trial"), 0);
-    assert_answer(fixture, OUTCOME_MEASURED, "");
-    assert_int_equal(fixture->result.sample_count, SAMPLES);
-    assert_int_equal(fixture->result.runs, 1);
-    assert_int_equal(fixture->result.stats.registers, SCRIPTED_REGISTERS);
-    assert_true(fixture->result.samples_ns[0] > 19900 && fixture->result.samples_ns[0] < 20100);
+    assert_int_equal(make_request("trial"), 0);
+    assert_answer(OUTCOME_MEASURED, "");
+    assert_int_equal(fixture.result.sample_count, SAMPLES);
+    assert_int_equal(fixture.result.runs, 1);
+    assert_int_equal(fixture.result.stats.registers, SCRIPTED_REGISTERS);
+    assert_true(fixture.result.samples_ns[0] > 19900 && fixture.result.samples_ns[0] < 20100);
 }
 
 /* One request meets `action`: it has this outcome, or is to be asked again, which costs so many workers, and
@@ -158,19 +167,18 @@ static void assert_works(struct fixture *fixture)
 static void assert_outcome(const char *request, const char *action, enum outcome outcome,
                            bool again, const char *reason, unsigned losses)
 {
-    struct fixture fixture;
     char *script = alloc_format("%s 1 %s\n", request, action);
     print_message("%s", script);
-    start(&fixture, script, 10);
-    open_problem(&fixture);
-    assert_int_equal(make_request(&fixture, request), 0);
+    start(script, 10);
+    open_problem();
+    assert_int_equal(make_request(request), 0);
     assert_string_equal(fixture.answer.reason, reason);
     assert_string_equal(outcome_name(fixture.answer.outcome), outcome_name(outcome));
     assert_int_equal(fixture.answer.again, again);
     assert_int_equal(device_client_losses(fixture.client), losses);
     assert_int_equal(scripted_worker_count("open"), losses + 1);
-    assert_works(&fixture);
-    end(&fixture);
+    assert_works();
+    end();
     free(script);
 }
 
@@ -210,37 +218,34 @@ static void a_worker_that_is_lost_before_it_is_ready_has_successors(void **state
 {
     for (size_t i = 0; i < sizeof step_cases / sizeof *step_cases; i++) {
         const struct step_case *step = &step_cases[i];
-        struct fixture fixture;
         double empty_ns;
         print_message("%s", step->script);
         if (step->timeout_s != NULL)
             (void)setenv("AUTOTUNE_WORKER_TIMEOUT_S", step->timeout_s, 1);
-        start(&fixture, step->script, 10);
+        start(step->script, 10);
         int status =
             device_client_open(fixture.client, &fixture.problem, &empty_ns, &fixture.error);
         assert_int_equal(status, step->code);
         assert_int_equal(scripted_worker_count("device"), step->workers);
         if (status == 0)
-            assert_works(&fixture);
+            assert_works();
         else
             assert_non_null(strstr(fixture.error.message, step->message));
-        end(&fixture);
+        end();
     }
 }
 
 /* Numbers may change while a run goes on, if the driver loses a GPU. */
 static void a_successor_on_another_gpu_measures_nothing(void **state)
 {
-    struct fixture fixture;
     const struct gpu other = {.name = "Scripted GPU", .uuid = "GPU-other", .arch = "sm_90"};
     json_t *gpu = gpu_to_json(&other);
     char *text = json_dumps(gpu, JSON_COMPACT);
     char *script = alloc_format("trial 1 die 3\ndevice 2 merge {\"gpu\":%s}\n", text);
-    start(&fixture, script, 10);
-    open_problem(&fixture);
-    assert_int_equal(make_request(&fixture, "trial"), ERROR_DEVICE);
+    start(script, 10);
+    open_problem();
+    assert_int_equal(make_request("trial"), ERROR_DEVICE);
     assert_non_null(strstr(fixture.error.message, "GPU 0 is 'GPU-other' now"));
-    end(&fixture);
     json_decref(gpu);
     free(text);
     free(script);
@@ -252,16 +257,15 @@ static void after_a_problem_that_cannot_be_opened_another_may_be(void **state)
     static const char *const scripts[] = {"open 1 error -9\n", "open 1 error -4\n"};
     static const enum error_code codes[] = {ERROR_MEMORY, ERROR_DEVICE};
     for (size_t i = 0; i < 2; i++) {
-        struct fixture fixture;
         double empty_ns;
-        start(&fixture, scripts[i], 10);
+        start(scripts[i], 10);
         assert_int_equal(
             device_client_open(fixture.client, &fixture.problem, &empty_ns, &fixture.error),
             codes[i]);
-        open_problem(&fixture);
-        assert_works(&fixture);
+        open_problem();
+        assert_works();
         assert_int_equal(scripted_worker_count("device"), i + 1);
-        end(&fixture);
+        end();
     }
 }
 
@@ -282,14 +286,12 @@ static void a_problem_that_was_open_is_not_waited_for_like_a_new_one(void **stat
 /* What the last worker held may not be free at once. */
 static void a_successor_waits_for_memory(void **state)
 {
-    struct fixture fixture;
-    start(&fixture, "trial 1 die 3\nopen 2-3 error -9\n", 10);
-    open_problem(&fixture);
-    assert_int_equal(make_request(&fixture, "trial"), 0);
-    assert_answer(&fixture, OUTCOME_FAULT, "ended with status 3");
+    start("trial 1 die 3\nopen 2-3 error -9\n", 10);
+    open_problem();
+    assert_int_equal(make_request("trial"), 0);
+    assert_answer(OUTCOME_FAULT, "ended with status 3");
     assert_int_equal(scripted_worker_count("open"), 4);
-    assert_works(&fixture);
-    end(&fixture);
+    assert_works();
 }
 
 /* --- requests about a variant --- */
@@ -371,13 +373,12 @@ static void what_becomes_of_a_request_whose_worker_is_lost(void **state)
 static void an_error_ends_the_run(void **state)
 {
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
-        struct fixture fixture;
         char *script = alloc_format("%s 1 error -3\n", requests[i]);
-        start(&fixture, script, 10);
-        open_problem(&fixture);
-        assert_int_equal(make_request(&fixture, requests[i]), ERROR_CONFIG);
+        start(script, 10);
+        open_problem();
+        assert_int_equal(make_request(requests[i]), ERROR_CONFIG);
         assert_string_equal(fixture.error.message, "scripted");
-        end(&fixture);
+        end();
         free(script);
     }
 }
@@ -396,22 +397,20 @@ static void a_busy_machine_is_not_the_variant_s_fault(void **state)
 static void one_sample_is_enough_of_a_slow_variant_only(void **state)
 {
     static const double enough_ns[] = {15000, 30000};
-    struct fixture fixture;
     struct bindings parameters = {0};
     bindings_set(&parameters, "us", value_integer(20));
-    start(&fixture, "trial 2 merge {\"samples_ns\":[20000]}\n", 10);
-    open_problem(&fixture);
+    start("trial 2 merge {\"samples_ns\":[20000]}\n", 10);
+    open_problem();
     for (size_t i = 0; i < 2; i++)
         device_client_trial_send(
             fixture.client, "cubin", &parameters,
             &(struct device_client_trial){.samples = SAMPLES, .enough_ns = enough_ns[i]});
-    assert_int_equal(take(&fixture), 0);
-    assert_answer(&fixture, OUTCOME_MEASURED, "");
+    assert_int_equal(take(), 0);
+    assert_answer(OUTCOME_MEASURED, "");
     assert_int_equal(fixture.result.sample_count, 1);
-    assert_int_equal(take(&fixture), 0);
-    assert_answer(&fixture, OUTCOME_FAULT, "sent an invalid reply: 'samples_ns'");
+    assert_int_equal(take(), 0);
+    assert_answer(OUTCOME_FAULT, "sent an invalid reply: 'samples_ns'");
     bindings_release(&parameters);
-    end(&fixture);
 }
 
 static void unloading_may_cost_the_worker(void **state)
@@ -419,26 +418,24 @@ static void unloading_may_cost_the_worker(void **state)
     static const char *const scripts[] = {"unload 1 die 3\n", "unload 1 say hello\n",
                                           "unload 1 say {\"event\":\"loaded\"}\n"};
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
-        struct fixture fixture;
-        start(&fixture, scripts[i], 10);
-        open_problem(&fixture);
-        assert_int_equal(load(&fixture, 1, 20), 0);
+        start(scripts[i], 10);
+        open_problem();
+        assert_int_equal(load(1, 20), 0);
         assert_int_equal(device_client_unload(fixture.client, 1, &fixture.error), 0);
         assert_int_equal(device_client_losses(fixture.client), 1);
-        assert_works(&fixture);
-        end(&fixture);
+        assert_works();
+        end();
     }
 }
 
 static void what_could_not_be_sent_is_asked_again(void **state)
 {
-    struct fixture fixture;
-    start(&fixture, "", 10);
-    open_problem(&fixture);
+    start("", 10);
+    open_problem();
     failing_sends = 1;
-    assert_works(&fixture);
+    assert_works();
     assert_int_equal(device_client_losses(fixture.client), 1);
-    assert_int_equal(load(&fixture, 1, 20), 0);
+    assert_int_equal(load(1, 20), 0);
     failing_sends = 1;
     assert_int_equal(device_client_verify(fixture.client, 1,
                                           &(struct device_client_check){.runs = 1}, &fixture.answer,
@@ -446,34 +443,29 @@ static void what_could_not_be_sent_is_asked_again(void **state)
                      0);
     assert_true(fixture.answer.again);
     assert_int_equal(device_client_losses(fixture.client), 2);
-    end(&fixture);
 }
 
 static void what_could_not_be_read_is_asked_again(void **state)
 {
-    struct fixture fixture;
-    start(&fixture, "", 10);
+    start("", 10);
     failing_reads = 1; /* of the greeting or of what opening gives */
-    open_problem(&fixture);
+    open_problem();
     failing_reads = 1;
-    assert_works(&fixture);
-    assert_works(&fixture);
-    end(&fixture);
+    assert_works();
+    assert_works();
 }
 
 static void three_kills_in_a_row_are_the_variant_s_fault(void **state)
 {
-    struct fixture fixture;
-    start(&fixture, "trial:us=20 1-3 signal 9\ntrial:us=30 1-2 signal 9\n", 10);
-    open_problem(&fixture);
-    send_trial(&fixture, 20);
-    send_trial(&fixture, 30);
-    assert_int_equal(take(&fixture), 0);
-    assert_answer(&fixture, OUTCOME_FAULT, "was killed by signal 9 (Killed)");
-    assert_int_equal(take(&fixture), 0); /* the next one has its own three */
-    assert_answer(&fixture, OUTCOME_MEASURED, "");
+    start("trial:us=20 1-3 signal 9\ntrial:us=30 1-2 signal 9\n", 10);
+    open_problem();
+    send_trial(20);
+    send_trial(30);
+    assert_int_equal(take(), 0);
+    assert_answer(OUTCOME_FAULT, "was killed by signal 9 (Killed)");
+    assert_int_equal(take(), 0); /* the next one has its own three */
+    assert_answer(OUTCOME_MEASURED, "");
     assert_int_equal(device_client_losses(fixture.client), 5);
-    end(&fixture);
 }
 
 /* --- requests queued behind each other --- */
@@ -481,22 +473,21 @@ static void three_kills_in_a_row_are_the_variant_s_fault(void **state)
 /* The first of two trials meets the action; the second is answered by the successor. */
 static void assert_queue_survives(const char *action, double timeout_s, enum outcome outcome)
 {
-    struct fixture fixture;
     char *script = alloc_format("trial 1 %s\n", action);
-    start(&fixture, script, timeout_s);
-    open_problem(&fixture);
-    send_trial(&fixture, 20);
-    send_trial(&fixture, 30);
-    assert_int_equal(take(&fixture), 0);
+    start(script, timeout_s);
+    open_problem();
+    send_trial(20);
+    send_trial(30);
+    assert_int_equal(take(), 0);
     assert_int_equal(fixture.answer.outcome, outcome);
-    send_trial(&fixture, 40);
+    send_trial(40);
     for (int us = 30; us <= 40; us += 10) {
-        assert_int_equal(take(&fixture), 0);
-        assert_answer(&fixture, OUTCOME_MEASURED, "");
+        assert_int_equal(take(), 0);
+        assert_answer(OUTCOME_MEASURED, "");
         assert_true(fixture.result.samples_ns[0] > us * 990 &&
                     fixture.result.samples_ns[0] < us * 1010);
     }
-    end(&fixture);
+    end();
     free(script);
 }
 
@@ -515,22 +506,22 @@ static void trials_behind_are_answered_in_order(void **state)
 }
 
 /* Loads variants 1 of 20 µs and 2 of 30 µs, and sends a measurement of each. */
-static void send_two_measurements(struct fixture *fixture, const char *script)
+static void send_two_measurements(const char *script)
 {
-    start(fixture, script, 10);
-    open_problem(fixture);
+    start(script, 10);
+    open_problem();
     for (int id = 1; id <= 2; id++)
-        assert_int_equal(load(fixture, id, 10 + 10 * id), 0);
-    send_measurement(fixture, 1);
-    send_measurement(fixture, 2);
+        assert_int_equal(load(id, 10 + 10 * id), 0);
+    send_measurement(1);
+    send_measurement(2);
 }
 
-static void assert_taken(struct fixture *fixture, double us)
+static void assert_taken(double us)
 {
     double *samples_ns = NULL;
     size_t count = 0;
-    assert_int_equal(take_measurement(fixture, &samples_ns, &count), 0);
-    assert_answer(fixture, OUTCOME_MEASURED, "");
+    assert_int_equal(take_measurement(&samples_ns, &count), 0);
+    assert_answer(OUTCOME_MEASURED, "");
     assert_int_equal(count, SAMPLES);
     assert_true(samples_ns[0] > us * 999 && samples_ns[0] < us * 1001);
     free(samples_ns);
@@ -541,18 +532,17 @@ static void a_measurement_behind_one_that_costs_the_worker_is_forgotten(void **s
 {
     static const char *const losses[] = {"die 3", "lose fault", "signal 9", "say hello"};
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
-        struct fixture fixture;
         double *samples_ns = NULL;
         size_t count = 0;
         char *script = alloc_format("measure 1 %s\n", losses[i]);
-        send_two_measurements(&fixture, script);
-        assert_int_equal(take_measurement(&fixture, &samples_ns, &count), 0);
+        send_two_measurements(script);
+        assert_int_equal(take_measurement(&samples_ns, &count), 0);
         assert_true(fixture.answer.again || fixture.answer.outcome == OUTCOME_FAULT);
         assert_int_equal(device_client_losses(fixture.client), 1);
-        assert_int_equal(load(&fixture, 2, 30), 0);
-        send_measurement(&fixture, 2);
-        assert_taken(&fixture, 30);
-        end(&fixture);
+        assert_int_equal(load(2, 30), 0);
+        send_measurement(2);
+        assert_taken(30);
+        end();
         free(script);
     }
 }
@@ -560,22 +550,22 @@ static void a_measurement_behind_one_that_costs_the_worker_is_forgotten(void **s
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(a_worker_that_is_lost_before_it_is_ready_has_successors),
-        SCRATCH_TEST(a_successor_on_another_gpu_measures_nothing),
-        SCRATCH_TEST(after_a_problem_that_cannot_be_opened_another_may_be),
-        SCRATCH_TEST(a_problem_that_was_open_is_not_waited_for_like_a_new_one),
-        SCRATCH_TEST(a_successor_waits_for_memory),
-        SCRATCH_TEST(a_reply_that_makes_no_sense_is_a_fault),
-        SCRATCH_TEST(what_becomes_of_a_request_whose_worker_is_lost),
-        SCRATCH_TEST(an_error_ends_the_run),
-        SCRATCH_TEST(a_busy_machine_is_not_the_variant_s_fault),
-        SCRATCH_TEST(one_sample_is_enough_of_a_slow_variant_only),
-        SCRATCH_TEST(unloading_may_cost_the_worker),
-        SCRATCH_TEST(what_could_not_be_sent_is_asked_again),
-        SCRATCH_TEST(what_could_not_be_read_is_asked_again),
-        SCRATCH_TEST(three_kills_in_a_row_are_the_variant_s_fault),
-        SCRATCH_TEST(trials_behind_are_answered_in_order),
-        SCRATCH_TEST(a_measurement_behind_one_that_costs_the_worker_is_forgotten),
+        CLIENT_TEST(a_worker_that_is_lost_before_it_is_ready_has_successors),
+        CLIENT_TEST(a_successor_on_another_gpu_measures_nothing),
+        CLIENT_TEST(after_a_problem_that_cannot_be_opened_another_may_be),
+        CLIENT_TEST(a_problem_that_was_open_is_not_waited_for_like_a_new_one),
+        CLIENT_TEST(a_successor_waits_for_memory),
+        CLIENT_TEST(a_reply_that_makes_no_sense_is_a_fault),
+        CLIENT_TEST(what_becomes_of_a_request_whose_worker_is_lost),
+        CLIENT_TEST(an_error_ends_the_run),
+        CLIENT_TEST(a_busy_machine_is_not_the_variant_s_fault),
+        CLIENT_TEST(one_sample_is_enough_of_a_slow_variant_only),
+        CLIENT_TEST(unloading_may_cost_the_worker),
+        CLIENT_TEST(what_could_not_be_sent_is_asked_again),
+        CLIENT_TEST(what_could_not_be_read_is_asked_again),
+        CLIENT_TEST(three_kills_in_a_row_are_the_variant_s_fault),
+        CLIENT_TEST(trials_behind_are_answered_in_order),
+        CLIENT_TEST(a_measurement_behind_one_that_costs_the_worker_is_forgotten),
     };
     if (argc > 1)
         return scripted_worker_main(argv);

@@ -14,62 +14,57 @@ enum { ROUND_SAMPLES = 3, MOST_SAMPLES = 12 * ROUND_SAMPLES };
 #define CLOSE_AND_SLOW "us = 20, 20.0002, 25"
 #define CLOSE_AND_SLOW_BATCHES "us = 6, 6.0001, 7"
 
-static int hold_within(double tie_tolerance, struct tuning_fixture *fixture, const char *script,
-                       const char *rest, double launch_timeout_s)
+static int hold_within(double tie_tolerance, const char *script, const char *rest,
+                       double launch_timeout_s)
 {
-    fixture_start(fixture, script, rest, launch_timeout_s);
-    fixture->tuning.rules.everyone = true; /* in the finals, however slow */
-    fixture->tuning.rules.tie_tolerance = tie_tolerance;
-    fixture_open(fixture);
+    fixture_start(script, rest, launch_timeout_s);
+    fixture.tuning.rules.everyone = true; /* in the finals, however slow */
+    fixture.tuning.rules.tie_tolerance = tie_tolerance;
+    fixture_open();
     int status;
     do { /* as tune_job() does */
-        fixture_check(fixture, screening_hold(&fixture->tuning, &fixture->job, &fixture->error));
-        status = finals_hold(&fixture->tuning, &fixture->job, &fixture->error);
-    } while (status == 0 && !fixture->job.study.has_winner &&
-             study_count(&fixture->job.study, OUTCOME_MEASURED) > 0);
+        fixture_check(screening_hold(&fixture.tuning, &fixture.job, &fixture.error));
+        status = finals_hold(&fixture.tuning, &fixture.job, &fixture.error);
+    } while (status == 0 && !fixture.job.study.has_winner &&
+             study_count(&fixture.job.study, OUTCOME_MEASURED) > 0);
     return status;
 }
 
-static int hold(struct tuning_fixture *fixture, const char *script, const char *rest,
-                double launch_timeout_s)
+static int hold(const char *script, const char *rest, double launch_timeout_s)
 {
-    return hold_within(1e-9, fixture, script, rest, launch_timeout_s);
+    return hold_within(1e-9, script, rest, launch_timeout_s);
 }
 
-static size_t samples_of(const struct tuning_fixture *fixture, double us)
+static size_t samples_of(double us)
 {
-    return fixture_result(fixture, us)->sample_count;
+    return fixture_result(us)->sample_count;
 }
 
 /* --- workers that behave --- */
 
 static void the_fastest_wins(void **state)
 {
-    struct tuning_fixture fixture;
-    fixture_check(&fixture, hold(&fixture, "", "us = 23, 21, 20, 22", 10));
-    fixture_assert_winner(&fixture, 20);
+    fixture_check(hold("", "us = 23, 21, 20, 22", 10));
+    fixture_assert_winner(20);
     for (int us = 20; us <= 23; us++) {
-        fixture_assert_measured(&fixture, us);
-        assert_true(fixture_result(&fixture, us)->finalist);
-        assert_int_equal(samples_of(&fixture, us), 4 * ROUND_SAMPLES);
-        assert_int_equal(fixture_result(&fixture, us)->tied, us == 20);
+        fixture_assert_measured(us);
+        assert_true(fixture_result(us)->finalist);
+        assert_int_equal(samples_of(us), 4 * ROUND_SAMPLES);
+        assert_int_equal(fixture_result(us)->tied, us == 20);
     }
     assert_int_equal(scripted_worker_count("verify"),
                      2); /* of the winner alone: briefly, then at length */
     assert_int_equal(scripted_worker_count("load"), 4);
     assert_int_equal(scripted_worker_count("unload"), 0); /* they go with the problem */
-    fixture_end(&fixture);
 }
 
 static void equals_are_a_tie(void **state)
 {
-    struct tuning_fixture fixture;
-    fixture_check(&fixture, hold_within(0.005, &fixture, "", "us = 20, 20.001, 30", 10));
-    assert_true(fixture_result(&fixture, 20)->tied);
-    assert_true(fixture_result(&fixture, 20.001)->tied);
-    assert_false(fixture_result(&fixture, 30)->tied);
-    fixture_assert_winner(&fixture, 20); /* the first of equals in registers and threads */
-    fixture_end(&fixture);
+    fixture_check(hold_within(0.005, "", "us = 20, 20.001, 30", 10));
+    assert_true(fixture_result(20)->tied);
+    assert_true(fixture_result(20.001)->tied);
+    assert_false(fixture_result(30)->tied);
+    fixture_assert_winner(20); /* the first of equals in registers and threads */
 }
 
 /* --- a worker is lost, and the variants are right --- */
@@ -77,15 +72,14 @@ static void equals_are_a_tie(void **state)
 /* At this point the worker is killed from outside: the finals are as without that. */
 static void assert_unharmed(const char *script)
 {
-    struct tuning_fixture fixture;
-    fixture_check(&fixture, hold(&fixture, script, CLOSE_AND_SLOW, 10));
+    fixture_check(hold(script, CLOSE_AND_SLOW, 10));
     assert_int_equal(device_client_losses(tuning_client(&fixture.tuning)), 1);
     assert_true(fixture.job.study.has_winner);
-    assert_int_equal(samples_of(&fixture, 20), MOST_SAMPLES);
-    assert_int_equal(samples_of(&fixture, 20.0002), MOST_SAMPLES);
-    assert_int_equal(samples_of(&fixture, 25), 4 * ROUND_SAMPLES);
-    fixture_assert_measured(&fixture, 25);
-    fixture_end(&fixture);
+    assert_int_equal(samples_of(20), MOST_SAMPLES);
+    assert_int_equal(samples_of(20.0002), MOST_SAMPLES);
+    assert_int_equal(samples_of(25), 4 * ROUND_SAMPLES);
+    fixture_assert_measured(25);
+    fixture_end();
 }
 
 static void a_kill_from_outside_changes_nothing(void **state)
@@ -100,12 +94,9 @@ static void a_kill_from_outside_changes_nothing(void **state)
 
 static void throttled_samples_are_taken_again_in_their_round(void **state)
 {
-    struct tuning_fixture fixture;
-    fixture_check(&fixture,
-                  hold(&fixture, "measure 2-3 merge {\"throttled\":true}\n", CLOSE_AND_SLOW, 10));
-    assert_int_equal(samples_of(&fixture, 20), MOST_SAMPLES);
-    assert_int_equal(samples_of(&fixture, 25), 4 * ROUND_SAMPLES);
-    fixture_end(&fixture);
+    fixture_check(hold("measure 2-3 merge {\"throttled\":true}\n", CLOSE_AND_SLOW, 10));
+    assert_int_equal(samples_of(20), MOST_SAMPLES);
+    assert_int_equal(samples_of(25), 4 * ROUND_SAMPLES);
 }
 
 /* --- a finalist fails --- */
@@ -113,12 +104,11 @@ static void throttled_samples_are_taken_again_in_their_round(void **state)
 /* The fastest meets the script: it has this outcome, and the next one wins. */
 static void assert_second_wins(const char *script, enum outcome outcome, const char *reason)
 {
-    struct tuning_fixture fixture;
-    fixture_check(&fixture, hold(&fixture, script, CLOSE_AND_SLOW, 0.5));
-    fixture_assert_outcome(&fixture, 20, outcome, reason);
-    fixture_assert_winner(&fixture, 20.0002);
-    fixture_assert_measured(&fixture, 25);
-    fixture_end(&fixture);
+    fixture_check(hold(script, CLOSE_AND_SLOW, 0.5));
+    fixture_assert_outcome(20, outcome, reason);
+    fixture_assert_winner(20.0002);
+    fixture_assert_measured(25);
+    fixture_end();
 }
 
 static void a_finalist_that_fails_is_out(void **state)
@@ -152,72 +142,59 @@ static void a_finalist_that_costs_the_worker_is_out(void **state)
 /* The leader fails at the end, after others were judged by its times: the rest of them race anew. */
 static void the_race_goes_on_when_the_leader_fails(void **state)
 {
-    struct tuning_fixture fixture;
-    fixture_check(&fixture, hold_within(0.005, &fixture, "verify:us=20 1 fail wrong_result\n",
-                                        "us = 20, 20.05, 20.12", 10));
-    fixture_assert_outcome(&fixture, 20, OUTCOME_WRONG_RESULT, "scripted");
-    fixture_assert_winner(&fixture, 20.05);
-    assert_true(fixture_result(&fixture, 20.12)->tied); /* 0.6 % slower than the leader was */
+    fixture_check(
+        hold_within(0.005, "verify:us=20 1 fail wrong_result\n", "us = 20, 20.05, 20.12", 10));
+    fixture_assert_outcome(20, OUTCOME_WRONG_RESULT, "scripted");
+    fixture_assert_winner(20.05);
+    assert_true(fixture_result(20.12)->tied); /* 0.6 % slower than the leader was */
     assert_int_equal(scripted_worker_count("measure:us=20.05"), 2 * 4);
-    fixture_end(&fixture);
 }
 
 /* Whoever does not lead is only out: the others keep what they have. */
 static void the_winner_stays_when_a_rival_fails_at_the_end(void **state)
 {
-    struct tuning_fixture fixture;
-    fixture_check(&fixture, hold_within(0.005, &fixture, "verify:us=20.05 1 fail wrong_result\n",
-                                        "us = 20, 20.05, 20.06", 10));
-    fixture_assert_outcome(&fixture, 20.05, OUTCOME_WRONG_RESULT, "scripted");
-    fixture_assert_winner(&fixture, 20);
-    assert_true(fixture_result(&fixture, 20.06)->tied);
+    fixture_check(
+        hold_within(0.005, "verify:us=20.05 1 fail wrong_result\n", "us = 20, 20.05, 20.06", 10));
+    fixture_assert_outcome(20.05, OUTCOME_WRONG_RESULT, "scripted");
+    fixture_assert_winner(20);
+    assert_true(fixture_result(20.06)->tied);
     assert_int_equal(scripted_worker_count("verify"), 4);
     assert_int_equal(scripted_worker_count("measure:us=20"), 4);
-    fixture_end(&fixture);
 }
 
 /* Whoever is found beside damaged data may be innocent: the finals are held again, and checked
  * carefully. Then the one after whose run there is damage is to blame. */
 static void damage_is_blamed_on_its_culprit(void **state)
 {
-    struct tuning_fixture fixture;
-    fixture_check(&fixture, hold(&fixture,
-                                 "verify:us=20.0002 1 doubt wrong_result\n"
-                                 "measure:us=20 13 lose wrong_result\n",
-                                 CLOSE_AND_SLOW, 10));
+    fixture_check(hold("verify:us=20.0002 1 doubt wrong_result\n"
+                       "measure:us=20 13 lose wrong_result\n",
+                       CLOSE_AND_SLOW, 10));
     assert_true(fixture.job.careful);
-    fixture_assert_outcome(&fixture, 20, OUTCOME_WRONG_RESULT, "scripted");
-    fixture_assert_winner(&fixture, 20.0002);
-    fixture_end(&fixture);
+    fixture_assert_outcome(20, OUTCOME_WRONG_RESULT, "scripted");
+    fixture_assert_winner(20.0002);
 }
 
 /* So may the template be if data of other random numbers cannot be made: they can after all. */
 static void no_template_is_blamed_for_damage(void **state)
 {
-    struct tuning_fixture fixture;
     fixture_sections =
         "[buffer.in]\ntype = float\nlength = n\naccess = read\nfill = uniform(0, 1)\n";
-    fixture_check(&fixture, hold(&fixture,
-                                 "verify:us=20 2 say {\"event\":\"failed\",\"outcome\":\"invalid\","
-                                 "\"unfit\":true,\"lost\":true,\"doubtful\":true}\n",
-                                 CLOSE_AND_SLOW, 10));
+    fixture_check(hold("verify:us=20 2 say {\"event\":\"failed\",\"outcome\":\"invalid\","
+                       "\"unfit\":true,\"lost\":true,\"doubtful\":true}\n",
+                       CLOSE_AND_SLOW, 10));
     fixture_sections = "";
     assert_true(fixture.job.careful);
     assert_false(fixture.job.study.one_data_set);
-    fixture_assert_winner(&fixture, 20);
-    fixture_end(&fixture);
+    fixture_assert_winner(20);
 }
 
 static void the_last_one_left_wins(void **state)
 {
-    struct tuning_fixture fixture;
-    fixture_check(&fixture,
-                  hold(&fixture, "measure:us=20 2 die 3\nmeasure:us=20.0002 3 lose fault\n",
-                       CLOSE_AND_SLOW, 10));
-    fixture_assert_outcome(&fixture, 20, OUTCOME_FAULT, "ended with status 3");
-    fixture_assert_outcome(&fixture, 20.0002, OUTCOME_FAULT, "scripted");
-    fixture_assert_winner(&fixture, 25);
-    fixture_end(&fixture);
+    fixture_check(
+        hold("measure:us=20 2 die 3\nmeasure:us=20.0002 3 lose fault\n", CLOSE_AND_SLOW, 10));
+    fixture_assert_outcome(20, OUTCOME_FAULT, "ended with status 3");
+    fixture_assert_outcome(20.0002, OUTCOME_FAULT, "scripted");
+    fixture_assert_winner(25);
 }
 
 static void if_everyone_fails_nobody_wins(void **state)
@@ -226,84 +203,75 @@ static void if_everyone_fails_nobody_wins(void **state)
                                           "verify * fail wrong_result\n"};
     static const char *const variants[] = {CLOSE_AND_SLOW, CLOSE_AND_SLOW, "us = 20"};
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
-        struct tuning_fixture fixture;
-        fixture_check(&fixture, hold(&fixture, scripts[i], variants[i], 10));
+        fixture_check(hold(scripts[i], variants[i], 10));
         assert_false(fixture.job.study.has_winner);
         assert_int_equal(study_count(&fixture.job.study, OUTCOME_MEASURED), 0);
-        fixture_end(&fixture);
+        fixture_end();
     }
 }
 
 /* The winner fails its last verification: finals are held again among those it had ruled out. */
 static void finals_are_held_again_among_those_left(void **state)
 {
-    struct tuning_fixture fixture;
-    fixture_start(&fixture, "verify:us=20 * fail wrong_result\n", "us = 20, 20.3, 25", 10);
-    fixture_check(&fixture, tune_job(&fixture.tuning, &fixture.job, &fixture.error));
-    fixture_assert_outcome(&fixture, 20, OUTCOME_WRONG_RESULT, "scripted");
-    fixture_assert_winner(&fixture, 20.3);
+    fixture_start("verify:us=20 * fail wrong_result\n", "us = 20, 20.3, 25", 10);
+    fixture_check(tune_job(&fixture.tuning, &fixture.job, &fixture.error));
+    fixture_assert_outcome(20, OUTCOME_WRONG_RESULT, "scripted");
+    fixture_assert_winner(20.3);
     assert_true(fixture.job.study.complete);
-    fixture_end(&fixture);
 }
 
 /* --- batches --- */
 
-static void assert_all_single(struct tuning_fixture *fixture)
+static void assert_all_single(void)
 {
-    for (size_t i = 0; i < fixture->job.study.result_count; i++) {
-        const struct result *result = &fixture->job.study.results[i];
+    for (size_t i = 0; i < fixture.job.study.result_count; i++) {
+        const struct result *result = &fixture.job.study.results[i];
         if (result->outcome != OUTCOME_MEASURED)
             continue;
         assert_int_equal(result->runs, 1);
         assert_in_range(result->sample_count, 4 * ROUND_SAMPLES, MOST_SAMPLES);
-        fixture_assert_measured(fixture, fixture_us(result));
+        fixture_assert_measured(fixture_us(result));
     }
 }
 
 static void if_one_cannot_be_batched_all_begin_anew(void **state)
 {
-    struct tuning_fixture fixture;
-    fixture_check(&fixture, hold(&fixture, "measure:us=6.0001 2 put sampled 0 1\n",
-                                 CLOSE_AND_SLOW_BATCHES, 10));
-    assert_all_single(&fixture);
-    fixture_assert_measured(&fixture, 7);
+    fixture_check(hold("measure:us=6.0001 2 put sampled 0 1\n", CLOSE_AND_SLOW_BATCHES, 10));
+    assert_all_single();
+    fixture_assert_measured(7);
     assert_true(fixture.job.study.has_winner);
-    fixture_end(&fixture);
 }
 
 /* One was ruled out, the worker was lost, and then all begin anew: also the one that the new worker
  * has not loaded. */
 static void who_begins_anew_is_loaded(void **state)
 {
-    struct tuning_fixture fixture;
-    fixture_check(&fixture, hold(&fixture,
-                                 "measure:us=6 6 signal 9\n"
-                                 "measure:us=6.0001 8 put sampled 0 1\n",
-                                 CLOSE_AND_SLOW_BATCHES, 10));
+    fixture_check(hold("measure:us=6 6 signal 9\n"
+                       "measure:us=6.0001 8 put sampled 0 1\n",
+                       CLOSE_AND_SLOW_BATCHES, 10));
     assert_int_equal(device_client_losses(tuning_client(&fixture.tuning)), 1);
-    assert_all_single(&fixture);
-    fixture_assert_measured(&fixture, 7);
-    fixture_end(&fixture);
+    assert_all_single();
+    fixture_assert_measured(7);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(the_fastest_wins),
-        SCRATCH_TEST(equals_are_a_tie),
-        SCRATCH_TEST(a_kill_from_outside_changes_nothing),
-        SCRATCH_TEST(throttled_samples_are_taken_again_in_their_round),
-        SCRATCH_TEST(a_finalist_that_fails_is_out),
-        SCRATCH_TEST(a_finalist_that_costs_the_worker_is_out),
-        SCRATCH_TEST(the_race_goes_on_when_the_leader_fails),
-        SCRATCH_TEST(the_winner_stays_when_a_rival_fails_at_the_end),
-        SCRATCH_TEST(damage_is_blamed_on_its_culprit),
-        SCRATCH_TEST(no_template_is_blamed_for_damage),
-        SCRATCH_TEST(the_last_one_left_wins),
-        SCRATCH_TEST(if_everyone_fails_nobody_wins),
-        SCRATCH_TEST(finals_are_held_again_among_those_left),
-        SCRATCH_TEST(if_one_cannot_be_batched_all_begin_anew),
-        SCRATCH_TEST(who_begins_anew_is_loaded),
+        TUNING_TEST(the_fastest_wins),
+        TUNING_TEST(equals_are_a_tie),
+        TUNING_TEST(a_kill_from_outside_changes_nothing),
+        TUNING_TEST(throttled_samples_are_taken_again_in_their_round),
+        TUNING_TEST(a_finalist_that_fails_is_out),
+        TUNING_TEST(a_finalist_that_costs_the_worker_is_out),
+        TUNING_TEST(the_race_goes_on_when_the_leader_fails),
+        TUNING_TEST(the_winner_stays_when_a_rival_fails_at_the_end),
+        TUNING_TEST(damage_is_blamed_on_its_culprit),
+        TUNING_TEST(no_template_is_blamed_for_damage),
+        TUNING_TEST(the_last_one_left_wins),
+        TUNING_TEST(if_everyone_fails_nobody_wins),
+        TUNING_TEST(finals_are_held_again_among_those_left),
+        TUNING_TEST(if_one_cannot_be_batched_all_begin_anew),
+        TUNING_TEST(who_begins_anew_is_loaded),
     };
     if (argc > 1)
         return scripted_worker_main(argv);

@@ -11,29 +11,28 @@
 #include <sys/wait.h>
 
 /* Opens the problem on the first GPU and screens; the outcome of every variant must be known then. */
-static void screen(struct tuning_fixture *fixture)
+static void screen(void)
 {
-    fixture_open(fixture);
-    fixture_check(fixture, screening_hold(&fixture->tuning, &fixture->job, &fixture->error));
-    assert_int_equal(fixture->job.known_count, fixture->job.study.result_count);
+    fixture_open();
+    fixture_check(screening_hold(&fixture.tuning, &fixture.job, &fixture.error));
+    assert_int_equal(fixture.job.known_count, fixture.job.study.result_count);
 }
 
-static void start(struct tuning_fixture *fixture, size_t gpus, const char *script, const char *rest)
+static void start(size_t gpus, const char *script, const char *rest)
 {
     fixture_gpus = gpus;
-    fixture_start(fixture, script, rest, 0.5);
+    fixture_start(script, rest, 0.5);
     fixture_gpus = 1;
 }
 
 /* GPU 1 is 5 % slower: its times are recorded as they are, and compared as if GPU 0 had taken them. */
 static void the_times_of_a_slower_gpu_are_put_right(void **state)
 {
-    struct tuning_fixture fixture;
-    start(&fixture, 2,
+    start(2,
           "trial@0 1 after 1 trial@1\n"
           "trial@1 * slower 1.05\n",
           "us = 20, 20.3, 20.4, 22, 23, 24, 25, 26, 27, 28, 29, 30");
-    screen(&fixture);
+    screen();
     const struct study *study = &fixture.job.study;
     assert_int_equal(study->gpu_count, 2);
     assert_string_equal(study->gpus[0].uuid, "GPU-scripted");
@@ -57,14 +56,13 @@ static void the_times_of_a_slower_gpu_are_put_right(void **state)
     }
     assert_true(slower > 0);
     free(chosen);
-    fixture_end(&fixture);
 }
 
-static void assert_all_measured_on(const struct tuning_fixture *fixture, const char *uuid)
+static void assert_all_measured_on(const char *uuid)
 {
-    const struct study *study = &fixture->job.study;
+    const struct study *study = &fixture.job.study;
     for (size_t i = 0; i < study->result_count; i++) {
-        fixture_assert_measured(fixture, fixture_us(&study->results[i]));
+        fixture_assert_measured(fixture_us(&study->results[i]));
         assert_string_equal(study->results[i].gpu, uuid);
     }
 }
@@ -72,93 +70,80 @@ static void assert_all_measured_on(const struct tuning_fixture *fixture, const c
 /* Its worker dies, and so do the successors. */
 static void a_gpu_that_fails_leaves_its_work_to_the_others(void **state)
 {
-    struct tuning_fixture fixture;
-    start(&fixture, 2,
+    start(2,
           "trial@0 1 after 1 trial@1\n"
           "trial@1 1 die 3\n"
           "device@1 2-4 die 3\n",
           "us = 20..27");
-    screen(&fixture);
-    assert_all_measured_on(&fixture, "GPU-scripted");
+    screen();
+    assert_all_measured_on("GPU-scripted");
     assert_true(fixture.team.gpus[1]->lost);
     assert_int_equal(fixture.team.lead, 0);
     scripted_worker_script("");
-    fixture_open(&fixture); /* the next problem is without it, though it would work */
+    fixture_open(); /* the next problem is without it, though it would work */
     assert_false(fixture.team.gpus[1]->open);
     assert_true(fixture.team.gpus[1]->away);
-    fixture_end(&fixture);
 }
 
 static void if_all_gpus_fail_so_does_the_run(void **state)
 {
-    struct tuning_fixture fixture;
-    start(&fixture, 2, "trial 1- die 3\ndevice 3- die 3\ndevice@1 2- die 3\n", "us = 20..27");
-    fixture_open(&fixture);
+    start(2, "trial 1- die 3\ndevice 3- die 3\ndevice@1 2- die 3\n", "us = 20..27");
+    fixture_open();
     assert_int_equal(screening_hold(&fixture.tuning, &fixture.job, &fixture.error), ERROR_WORKER);
     assert_non_null(strstr(fixture.error.message, "before it was ready"));
-    fixture_end(&fixture);
 }
 
 static void nobody_waits_for_a_gpu_that_hangs_while_it_opens_a_problem(void **state)
 {
-    struct tuning_fixture fixture;
-    start(&fixture, 2, "open@0 * hang\n", "us = 20..27");
-    screen(&fixture);
-    assert_all_measured_on(&fixture, "GPU-scripted-1");
+    start(2, "open@0 * hang\n", "us = 20..27");
+    screen();
+    assert_all_measured_on("GPU-scripted-1");
     assert_int_equal(fixture.team.lead, 1);
     assert_true(fixture.team.gpus[0]->away);
-    fixture_check(&fixture, finals_hold(&fixture.tuning, &fixture.job, &fixture.error));
-    fixture_assert_winner(&fixture, 20);
+    fixture_check(finals_hold(&fixture.tuning, &fixture.job, &fixture.error));
+    fixture_assert_winner(20);
     /* the next problem finds it at work again */
     scripted_worker_script("trial@1 2 after 1 trial@0\n");
-    fixture_open(&fixture);
-    fixture_end(&fixture);
+    fixture_open();
 }
 
 static void a_gpu_that_opens_a_problem_later_joins(void **state)
 {
-    struct tuning_fixture fixture;
-    start(&fixture, 2,
+    start(2,
           "open@0 1 after 1 trial@1\n"
           "trial@1 2 after 1 trial@0\n",
           "us = 20..27");
-    screen(&fixture);
+    screen();
     assert_true(scripted_worker_count("trial@0") > 0);
     assert_int_equal(fixture.team.lead, 0);
     for (int us = 20; us < 28; us++)
-        fixture_assert_measured(&fixture, us);
-    fixture_end(&fixture);
+        fixture_assert_measured(us);
 }
 
 static void a_problem_that_fits_on_one_gpu_is_done_there(void **state)
 {
-    struct tuning_fixture fixture;
-    start(&fixture, 2, "open@0 * error -9\n", "us = 20..27");
-    screen(&fixture);
-    assert_all_measured_on(&fixture, "GPU-scripted-1");
+    start(2, "open@0 * error -9\n", "us = 20..27");
+    screen();
+    assert_all_measured_on("GPU-scripted-1");
     assert_true(fixture.team.gpus[0]->away);
-    fixture_end(&fixture);
-    start(&fixture, 2, "open * error -9\n", "us = 20..27");
+    start(2, "open * error -9\n", "us = 20..27");
     assert_int_equal(tune_job(&fixture.tuning, &fixture.job, &fixture.error), ERROR_MEMORY);
-    fixture_end(&fixture);
 }
 
 /* The first one is only used by somebody else for a moment. */
 static void a_gpu_that_pauses_comes_back_when_the_others_fail(void **state)
 {
-    struct tuning_fixture fixture;
-    start(&fixture, 2,
+    start(2,
           "trial@0 1-2 merge {\"other_processes\":1,\"sm_clock_mhz\":1000}\n"
           "trial@1 1 after 2 trial@0\n"
           "trial@1 3 die 3\n"
           "device@1 2- die 3\n",
           "us = 20..27");
-    screen(&fixture);
+    screen();
     assert_int_equal(fixture.team.lead, 0);
     assert_true(fixture.team.gpus[1]->away);
     for (int us = 20; us < 28; us++)
-        fixture_assert_measured(&fixture, us);
-    fixture_end(&fixture);
+        fixture_assert_measured(us);
 }
 
 static void count_failures(void *user, const struct error *notice)
@@ -169,10 +154,9 @@ static void count_failures(void *user, const struct error *notice)
 
 static void no_gpu_is_blamed_for_what_a_compile_worker_does(void **state)
 {
-    struct tuning_fixture fixture;
     size_t failures = 0;
     fixture_workers = 1;
-    start(&fixture, 2, "compile:us=22 * die 3\ncompiler 2- die 3\n", "us = 20..27");
+    start(2, "compile:us=22 * die 3\ncompiler 2- die 3\n", "us = 20..27");
     fixture_workers = 2;
     fixture.tuning.notice = count_failures;
     fixture.tuning.user = &failures;
@@ -181,19 +165,16 @@ static void no_gpu_is_blamed_for_what_a_compile_worker_does(void **state)
     assert_int_equal(failures, 0);
     assert_false(fixture.team.gpus[0]->away);
     assert_false(fixture.team.gpus[1]->away);
-    fixture_end(&fixture);
 }
 
 static void what_a_throttled_gpu_measures_is_measured_by_another(void **state)
 {
-    struct tuning_fixture fixture;
-    start(&fixture, 2,
+    start(2,
           "trial@0 1 after 1 trial@1\n"
           "trial@1 * merge {\"throttled\":true,\"other_processes\":0,\"sm_clock_mhz\":1000}\n",
           "us = 20..27");
-    screen(&fixture);
-    assert_all_measured_on(&fixture, "GPU-scripted");
-    fixture_end(&fixture);
+    screen();
+    assert_all_measured_on("GPU-scripted");
 }
 
 /* GPU 0 measures all, and GPU 1 compares the first three: one is right on GPU 0 alone. */
@@ -205,18 +186,16 @@ static void what_fails_where_gpus_are_compared_does_not_win(void **state)
     } failures[] = {
         {"wrong_result", true}, {"fault", true}, {"timeout", true}, {"launch_error", false}};
     for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
-        struct tuning_fixture fixture;
         char *script = alloc_format("open@1 1 after 3 trial@0\ntrial@1:us=20 * fail %s\n",
                                     failures[i].outcome);
-        start(&fixture, 2, script, "us = 20, 21, 22");
-        screen(&fixture);
+        start(2, script, "us = 20, 21, 22");
+        screen();
         assert_int_equal(fixture.job.study.gpus[1].failed, 1);
         if (failures[i].counts)
-            fixture_assert_outcome(&fixture, 20, outcome_from_name(failures[i].outcome),
-                                   "scripted");
-        fixture_check(&fixture, finals_hold(&fixture.tuning, &fixture.job, &fixture.error));
-        fixture_assert_winner(&fixture, failures[i].counts ? 21 : 20);
-        fixture_end(&fixture);
+            fixture_assert_outcome(20, outcome_from_name(failures[i].outcome), "scripted");
+        fixture_check(finals_hold(&fixture.tuning, &fixture.job, &fixture.error));
+        fixture_assert_winner(failures[i].counts ? 21 : 20);
+        fixture_end();
         free(script);
     }
 }
@@ -224,27 +203,22 @@ static void what_fails_where_gpus_are_compared_does_not_win(void **state)
 /* Only the speed of what it runs is in doubt. When it gets to know that, it has the next ones. */
 static void what_fails_on_a_disturbed_gpu_has_failed(void **state)
 {
-    struct tuning_fixture fixture;
-    start(&fixture, 2,
+    start(2,
           "open * after 9 compile\n"
           "trial@0 1 after 1 trial@1\n"
           "trial@1 1 merge {\"other_processes\":1,\"sm_clock_mhz\":1000}\n"
           "trial@1 * fail wrong_result\n",
           "us = 20..27");
-    screen(&fixture);
+    screen();
     assert_true(study_count(&fixture.job.study, OUTCOME_WRONG_RESULT) > 0);
-    fixture_end(&fixture);
 }
 
 static void if_all_are_disturbed_one_goes_on(void **state)
 {
-    struct tuning_fixture fixture;
-    start(&fixture, 2, "trial * merge {\"other_processes\":1,\"sm_clock_mhz\":1000}\n",
-          "us = 20..27");
-    screen(&fixture);
+    start(2, "trial * merge {\"other_processes\":1,\"sm_clock_mhz\":1000}\n", "us = 20..27");
+    screen();
     for (int us = 20; us < 28; us++)
-        fixture_assert_measured(&fixture, us);
-    fixture_end(&fixture);
+        fixture_assert_measured(us);
 }
 
 static struct gpu gpu_of(const char *arch, const char *name)
@@ -309,16 +283,14 @@ static void ignore(void *user, const struct error *notice)
 
 static void a_run_never_waits_for_its_own_lock(void **state)
 {
-    struct tuning_fixture fixture;
     const struct fleet_notice notice = {ignore, NULL};
     int64_t waited_ns;
-    start(&fixture, 2, "", "us = 20");
+    start(2, "", "us = 20");
     assert_int_equal(setenv("AUTOTUNE_LOCK_FOLDER", "locks", 1), 0);
     fixture.fleet.gpus[1].gpu = fixture.fleet.gpus[0].gpu;
     assert_int_equal(fleet_lock(&fixture.fleet, false, &notice, &waited_ns, &fixture.error),
                      ERROR_DEVICE);
     assert_non_null(strstr(fixture.error.message, "GPU-scripted"));
-    fixture_end(&fixture);
 }
 
 int main(int argc, char **argv)
@@ -326,20 +298,20 @@ int main(int argc, char **argv)
     if (argc > 1)
         return scripted_worker_main(argv);
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(the_times_of_a_slower_gpu_are_put_right),
-        SCRATCH_TEST(a_gpu_that_fails_leaves_its_work_to_the_others),
-        SCRATCH_TEST(if_all_gpus_fail_so_does_the_run),
-        SCRATCH_TEST(nobody_waits_for_a_gpu_that_hangs_while_it_opens_a_problem),
-        SCRATCH_TEST(a_gpu_that_opens_a_problem_later_joins),
-        SCRATCH_TEST(a_problem_that_fits_on_one_gpu_is_done_there),
-        SCRATCH_TEST(a_gpu_that_pauses_comes_back_when_the_others_fail),
-        SCRATCH_TEST(no_gpu_is_blamed_for_what_a_compile_worker_does),
-        SCRATCH_TEST(what_a_throttled_gpu_measures_is_measured_by_another),
-        SCRATCH_TEST(what_fails_where_gpus_are_compared_does_not_win),
-        SCRATCH_TEST(what_fails_on_a_disturbed_gpu_has_failed),
-        SCRATCH_TEST(if_all_are_disturbed_one_goes_on),
-        SCRATCH_TEST(so_many_gpus_have_to_be_listed),
-        SCRATCH_TEST(a_run_never_waits_for_its_own_lock),
+        TUNING_TEST(the_times_of_a_slower_gpu_are_put_right),
+        TUNING_TEST(a_gpu_that_fails_leaves_its_work_to_the_others),
+        TUNING_TEST(if_all_gpus_fail_so_does_the_run),
+        TUNING_TEST(nobody_waits_for_a_gpu_that_hangs_while_it_opens_a_problem),
+        TUNING_TEST(a_gpu_that_opens_a_problem_later_joins),
+        TUNING_TEST(a_problem_that_fits_on_one_gpu_is_done_there),
+        TUNING_TEST(a_gpu_that_pauses_comes_back_when_the_others_fail),
+        TUNING_TEST(no_gpu_is_blamed_for_what_a_compile_worker_does),
+        TUNING_TEST(what_a_throttled_gpu_measures_is_measured_by_another),
+        TUNING_TEST(what_fails_where_gpus_are_compared_does_not_win),
+        TUNING_TEST(what_fails_on_a_disturbed_gpu_has_failed),
+        TUNING_TEST(if_all_are_disturbed_one_goes_on),
+        TUNING_TEST(so_many_gpus_have_to_be_listed),
+        TUNING_TEST(a_run_never_waits_for_its_own_lock),
         cmocka_unit_test(gpus_are_alike_if_all_but_their_clocks_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,79 +5,68 @@
 #include "unit/tune/tuning_fixture.h"
 
 /* Screens to the end; the outcome of every variant must be known then. */
-static void screen(struct tuning_fixture *fixture)
+static void screen(void)
 {
-    fixture_open(fixture);
-    fixture_check(fixture, screening_hold(&fixture->tuning, &fixture->job, &fixture->error));
-    assert_int_equal(fixture->job.known_count, fixture->job.study.result_count);
-    for (size_t i = 0; i < fixture->job.study.result_count; i++)
-        assert_true(fixture->job.known[i]);
+    fixture_open();
+    fixture_check(screening_hold(&fixture.tuning, &fixture.job, &fixture.error));
+    assert_int_equal(fixture.job.known_count, fixture.job.study.result_count);
+    for (size_t i = 0; i < fixture.job.study.result_count; i++)
+        assert_true(fixture.job.known[i]);
 }
 
 /* A first sample twice as long as the best is enough. */
 static void the_hopeless_get_one_sample(void **state)
 {
-    struct tuning_fixture fixture;
     /* when the second trial is requested, the first is over */
-    fixture_start(&fixture, "compile:us=50 * after 2 trial\n", "us = 20, 21, 50", 10);
-    screen(&fixture);
-    assert_int_equal(fixture_result(&fixture, 20)->sample_count, 3);
-    assert_int_equal(fixture_result(&fixture, 50)->sample_count, 1);
-    fixture_end(&fixture);
+    fixture_start("compile:us=50 * after 2 trial\n", "us = 20, 21, 50", 10);
+    screen();
+    assert_int_equal(fixture_result(20)->sample_count, 3);
+    assert_int_equal(fixture_result(50)->sample_count, 1);
 }
 
 /* Below 10 us in batches, and so is what could be compared with these. */
 static void what_can_be_compared_is_batched_alike(void **state)
 {
-    struct tuning_fixture fixture;
-    fixture_start(&fixture, "", "us = 6, 11, 30", 10);
-    screen(&fixture);
-    assert_int_equal(fixture_result(&fixture, 6)->runs, SCRIPTED_RUNS);
-    assert_int_equal(fixture_result(&fixture, 11)->runs, SCRIPTED_RUNS);
-    assert_int_equal(fixture_result(&fixture, 11)->sample_count, 3); /* none of the single ones */
-    assert_int_equal(fixture_result(&fixture, 30)->runs, 1);
-    fixture_end(&fixture);
+    fixture_start("", "us = 6, 11, 30", 10);
+    screen();
+    assert_int_equal(fixture_result(6)->runs, SCRIPTED_RUNS);
+    assert_int_equal(fixture_result(11)->runs, SCRIPTED_RUNS);
+    assert_int_equal(fixture_result(11)->sample_count, 3); /* none of the single ones */
+    assert_int_equal(fixture_result(30)->runs, 1);
 }
 
 static void a_variant_may_fail_when_it_is_tried_again(void **state)
 {
-    struct tuning_fixture fixture;
     /* the short one comes second, so that the other one is sampled singly first */
-    fixture_start(&fixture, "compile:us=6 * after 1 trial:us=15\ntrial:us=15 2 die 3\n",
-                  "us = 6, 15", 10);
-    screen(&fixture);
-    fixture_assert_outcome(&fixture, 15, OUTCOME_FAULT, "ended with status 3");
-    fixture_assert_measured(&fixture, 6);
-    fixture_end(&fixture);
+    fixture_start("compile:us=6 * after 1 trial:us=15\ntrial:us=15 2 die 3\n", "us = 6, 15", 10);
+    screen();
+    fixture_assert_outcome(15, OUTCOME_FAULT, "ended with status 3");
+    fixture_assert_measured(6);
 }
 
 /* Two places in the finals, five that could win: a closer look at these. */
 static void a_closer_look_if_too_many_could_win(void **state)
 {
-    struct tuning_fixture fixture;
-    fixture_start(&fixture, "", "us = 20, 20.01, 20.02, 20.03, 20.04, 30", 10);
+    fixture_start("", "us = 20, 20.01, 20.02, 20.03, 20.04, 30", 10);
     fixture.tuning.rules.finalists = 2;
-    screen(&fixture);
-    assert_int_equal(fixture_result(&fixture, 20)->sample_count, 9);
-    assert_int_equal(fixture_result(&fixture, 20.04)->sample_count, 9);
-    assert_int_equal(fixture_result(&fixture, 30)->sample_count, 3);
-    fixture_end(&fixture);
+    screen();
+    assert_int_equal(fixture_result(20)->sample_count, 9);
+    assert_int_equal(fixture_result(20.04)->sample_count, 9);
+    assert_int_equal(fixture_result(30)->sample_count, 3);
 }
 
 /* The time is over before the screening begins, and nobody has patience any more. */
 static void a_gpu_that_has_opened_the_problem_is_not_too_late(void **state)
 {
-    struct tuning_fixture fixture;
-    fixture_start(&fixture, "", "us = 20, 21", 10);
-    fixture_open(&fixture);
+    fixture_start("", "us = 20, 21", 10);
+    fixture_open();
     fixture.team.patience_ns = 0;
     int64_t over_ns = clock_ns() - 1;
     allowance_begin(&fixture.tuning.allowance, over_ns - 1, over_ns, over_ns);
-    fixture_check(&fixture, screening_hold(&fixture.tuning, &fixture.job, &fixture.error));
+    fixture_check(screening_hold(&fixture.tuning, &fixture.job, &fixture.error));
     assert_true(fixture.fleet.gpus[0].open);
     assert_false(fixture.fleet.gpus[0].away);
     assert_false(fixture.fleet.gpus[0].lost);
-    fixture_end(&fixture);
 }
 
 /* The variants 21 to 23 have the same machine code, and all variants the same launches. */
@@ -92,39 +81,35 @@ static size_t count_twin_trials(void)
 }
 
 /* Variant 21 has `outcome`, and 22 and 23 are its duplicates. */
-static void assert_twins(const struct tuning_fixture *fixture, enum outcome outcome,
-                         const char *reason)
+static void assert_twins(enum outcome outcome, const char *reason)
 {
-    fixture_assert_outcome(fixture, 21, outcome, reason);
+    fixture_assert_outcome(21, outcome, reason);
     for (int us = 22; us <= 23; us++) {
-        fixture_assert_outcome(fixture, us, OUTCOME_DUPLICATE, "us=21");
-        assert_int_equal(fixture_result(fixture, us)->sample_count, 0);
-        assert_string_equal(fixture_result(fixture, us)->run_hash,
-                            fixture_result(fixture, 21)->run_hash);
+        fixture_assert_outcome(us, OUTCOME_DUPLICATE, "us=21");
+        assert_int_equal(fixture_result(us)->sample_count, 0);
+        assert_string_equal(fixture_result(us)->run_hash, fixture_result(21)->run_hash);
     }
 }
 
 static void a_twin_that_is_tried_again_is_not_its_own_duplicate(void **state)
 {
-    struct tuning_fixture fixture;
     char *script = alloc_format("%strial 1 merge {\"throttled\":true}\n", twins);
-    fixture_start(&fixture, script, "us = 21, 22, 23", 10);
-    screen(&fixture);
-    assert_twins(&fixture, OUTCOME_MEASURED, "");
+    fixture_start(script, "us = 21, 22, 23", 10);
+    screen();
+    assert_twins(OUTCOME_MEASURED, "");
     assert_int_equal(count_twin_trials(), 2);
-    fixture_end(&fixture);
     free(script);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(the_hopeless_get_one_sample),
-        SCRATCH_TEST(what_can_be_compared_is_batched_alike),
-        SCRATCH_TEST(a_variant_may_fail_when_it_is_tried_again),
-        SCRATCH_TEST(a_closer_look_if_too_many_could_win),
-        SCRATCH_TEST(a_gpu_that_has_opened_the_problem_is_not_too_late),
-        SCRATCH_TEST(a_twin_that_is_tried_again_is_not_its_own_duplicate),
+        TUNING_TEST(the_hopeless_get_one_sample),
+        TUNING_TEST(what_can_be_compared_is_batched_alike),
+        TUNING_TEST(a_variant_may_fail_when_it_is_tried_again),
+        TUNING_TEST(a_closer_look_if_too_many_could_win),
+        TUNING_TEST(a_gpu_that_has_opened_the_problem_is_not_too_late),
+        TUNING_TEST(a_twin_that_is_tried_again_is_not_its_own_duplicate),
     };
     if (argc > 1)
         return scripted_worker_main(argv);

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-struct tuning_fixture {
+static struct tuning_fixture {
     struct event_loop loop;
     struct sweep sweep;
     struct environment environment;
@@ -31,7 +31,7 @@ struct tuning_fixture {
     struct compile_ahead ahead;
     struct compile_job *support;
     struct error error;
-};
+} fixture; /* of the test that runs */
 
 /* Sections of the templates that follow. */
 static const char *fixture_sections = "";
@@ -71,10 +71,10 @@ static inline void fixture_files(const char *rest, double launch_timeout_s)
     free(sweep);
 }
 
-static inline void fixture_check(const struct tuning_fixture *fixture, int status)
+static inline void fixture_check(int status)
 {
     if (status != 0)
-        print_message("%s\n", fixture->error.message);
+        print_message("%s\n", fixture.error.message);
     assert_int_equal(status, 0);
 }
 
@@ -84,89 +84,96 @@ static size_t fixture_workers = 2;
 /* GPUs of the fixtures that follow. */
 static size_t fixture_gpus = 1;
 
-static inline void fixture_find_gpus(struct tuning_fixture *fixture)
+static inline void fixture_find_gpus(void)
 {
     struct device_list devices = {.count = fixture_gpus};
     for (size_t i = 0; i < fixture_gpus; i++)
         devices.ordinals[i] = (int)i;
-    fixture_check(fixture,
-                  fleet_start(&fixture->fleet, &devices, NULL, &fixture->loop, &fixture->error));
-    fixture_check(fixture, fleet_identify(&fixture->fleet, &fixture->error));
+    fixture_check(fleet_start(&fixture.fleet, &devices, NULL, &fixture.loop, &fixture.error));
+    fixture_check(fleet_identify(&fixture.fleet, &fixture.error));
     for (size_t i = 0; i < fixture_gpus; i++)
-        team_add(&fixture->team, &fixture->fleet.gpus[i]);
-    fixture->environment.gpu = fixture->fleet.gpus[0].gpu;
-    fixture->tuning.team = &fixture->team;
-    fixture->tuning.loop = &fixture->loop;
+        team_add(&fixture.team, &fixture.fleet.gpus[i]);
+    fixture.environment.gpu = fixture.fleet.gpus[0].gpu;
+    fixture.tuning.team = &fixture.team;
+    fixture.tuning.loop = &fixture.loop;
 }
 
 /* Everything until the first variant can be tried. Short finals. */
-static inline void fixture_start(struct tuning_fixture *fixture, const char *script,
-                                 const char *rest, double launch_timeout_s)
+static inline void fixture_start(const char *script, const char *rest, double launch_timeout_s)
 {
     const struct compile_pool_options options = {
         .workers = fixture_workers, .compile_timeout_s = 5, .cache_folder = "cache"};
-    *fixture = (struct tuning_fixture){0};
-    struct tuning *tuning = &fixture->tuning;
-    struct error *error = &fixture->error;
-    struct tuning_job *job = &fixture->job;
+    fixture = (struct tuning_fixture){0};
+    struct tuning *tuning = &fixture.tuning;
+    struct error *error = &fixture.error;
+    struct tuning_job *job = &fixture.job;
     scripted_worker_script(script);
     fixture_files(rest, launch_timeout_s);
     const struct sweep_request request = {.path = "sweep.ini"};
-    fixture_check(fixture, sweep_open(&fixture->sweep, &request, error));
-    fixture_check(fixture, compile_pool_new(&tuning->pool, &fixture->loop, &options, error));
-    fixture_find_gpus(fixture);
-    fixture_check(fixture,
-                  compile_pool_set_arch(tuning->pool, fixture->environment.gpu.arch, error));
+    fixture_check(sweep_open(&fixture.sweep, &request, error));
+    fixture_check(compile_pool_new(&tuning->pool, &fixture.loop, &options, error));
+    fixture_find_gpus();
+    fixture_check(compile_pool_set_arch(tuning->pool, fixture.environment.gpu.arch, error));
     struct record_repair repair;
-    fixture_check(fixture, record_open(&tuning->record, "record.sqlite", &repair, error));
-    fixture_check(fixture, tune_job_request_support(tuning->pool, fixture->environment.gpu.arch,
-                                                    &tuning->support, error));
-    tuning_job_init(job, &fixture->sweep.kernels[0], &fixture->sweep.kernels[0].problems[0],
-                    &fixture->environment);
-    fixture_check(fixture,
-                  record_begin(tuning->record, &job->study, false, &job->record_id, error));
-    fixture_check(fixture, job_space_enumerate(job, error));
-    fixture_check(fixture, tuning_job_compile(job, tuning->pool, error));
-    fixture->ahead = (struct compile_ahead){.pool = tuning->pool, .jobs = job, .job_count = 1};
-    tuning->ahead = &fixture->ahead;
-    fixture_check(fixture, compile_ahead_fill(&fixture->ahead, error));
-    progress_start(&fixture->progress, job->study.result_count, true);
-    timings_start(&fixture->timings);
-    tuning->progress = &fixture->progress;
-    tuning->timings = &fixture->timings;
+    fixture_check(record_open(&tuning->record, "record.sqlite", &repair, error));
+    fixture_check(tune_job_request_support(tuning->pool, fixture.environment.gpu.arch,
+                                           &tuning->support, error));
+    tuning_job_init(job, &fixture.sweep.kernels[0], &fixture.sweep.kernels[0].problems[0],
+                    &fixture.environment);
+    fixture_check(record_begin(tuning->record, &job->study, false, &job->record_id, error));
+    fixture_check(job_space_enumerate(job, error));
+    fixture_check(tuning_job_compile(job, tuning->pool, error));
+    fixture.ahead = (struct compile_ahead){.pool = tuning->pool, .jobs = job, .job_count = 1};
+    tuning->ahead = &fixture.ahead;
+    fixture_check(compile_ahead_fill(&fixture.ahead, error));
+    progress_start(&fixture.progress, job->study.result_count, true);
+    timings_start(&fixture.timings);
+    tuning->progress = &fixture.progress;
+    tuning->timings = &fixture.timings;
     tuning->launch_timeout_s = launch_timeout_s;
     tuning->rules =
         race_rules_complete((struct race_rules){.minimum_rounds = 4, .maximum_rounds = 12});
 }
 
-/* The GPU client has the job's problem open, as tune_job() leaves it to screening and finals. */
 /* Opens the job's problem on all GPUs. Compile jobs move on meanwhile, and may end it with an error. */
-static inline int fixture_try_open(struct tuning_fixture *fixture)
+static inline int fixture_try_open(void)
 {
     double empty_ns;
-    const struct opened_problem problem = {.template = &fixture->job.kernel->template,
-                                           .values = fixture->job.problem,
+    const struct opened_problem problem = {.template = &fixture.job.kernel->template,
+                                           .values = fixture.job.problem,
                                            .support_cubin = "support",
-                                           .launch_timeout_s = fixture->tuning.launch_timeout_s};
-    return team_open(&fixture->team, &fixture->loop, &problem, &empty_ns, &fixture->error);
+                                           .launch_timeout_s = fixture.tuning.launch_timeout_s};
+    return team_open(&fixture.team, &fixture.loop, &problem, &empty_ns, &fixture.error);
 }
 
-static inline void fixture_open(struct tuning_fixture *fixture)
+static inline void fixture_open(void)
 {
-    fixture_check(fixture, fixture_try_open(fixture));
+    fixture_check(fixture_try_open());
 }
 
-static inline void fixture_end(struct tuning_fixture *fixture)
+static inline void fixture_end(void)
 {
-    record_close(fixture->tuning.record);
-    team_release(&fixture->team);
-    fleet_release(&fixture->fleet);
-    compile_pool_free(fixture->tuning.pool);
-    event_loop_release(&fixture->loop);
-    tuning_job_release(&fixture->job);
-    sweep_release(&fixture->sweep);
+    record_close(fixture.tuning.record);
+    team_release(&fixture.team);
+    fleet_release(&fixture.fleet);
+    compile_pool_free(fixture.tuning.pool);
+    event_loop_release(&fixture.loop);
+    tuning_job_release(&fixture.job);
+    sweep_release(&fixture.sweep);
+    fixture = (struct tuning_fixture){0};
     assert_int_equal(system("rm -rf cache requests record.sqlite*"), 0);
 }
+
+static inline int fixture_leave(void **state)
+{
+    if (fixture.tuning.pool != NULL)
+        fixture_end();
+    return scratch_leave(state);
+}
+
+/* A test may leave its last fixture, which then ends. */
+#define TUNING_TEST(function)                                                                      \
+    cmocka_unit_test_setup_teardown(function, scratch_enter, fixture_leave)
 
 static inline double fixture_us(const struct result *result)
 {
@@ -175,9 +182,9 @@ static inline double fixture_us(const struct result *result)
 }
 
 /* The variant that takes so long. */
-static inline const struct result *fixture_result(const struct tuning_fixture *fixture, double us)
+static inline const struct result *fixture_result(double us)
 {
-    const struct study *study = &fixture->job.study;
+    const struct study *study = &fixture.job.study;
     for (size_t i = 0; i < study->result_count; i++)
         if (fixture_us(&study->results[i]) == us)
             return &study->results[i];
@@ -185,28 +192,27 @@ static inline const struct result *fixture_result(const struct tuning_fixture *f
     return NULL;
 }
 
-static inline void fixture_assert_outcome(const struct tuning_fixture *fixture, double us,
-                                          enum outcome outcome, const char *reason)
+static inline void fixture_assert_outcome(double us, enum outcome outcome, const char *reason)
 {
-    const struct result *result = fixture_result(fixture, us);
+    const struct result *result = fixture_result(us);
     assert_string_equal(outcome_name(result->outcome), outcome_name(outcome));
     assert_string_equal(result->reason != NULL ? result->reason : "", reason);
 }
 
 /* It was measured, at what it takes to 0.1 %. */
-static inline void fixture_assert_measured(const struct tuning_fixture *fixture, double us)
+static inline void fixture_assert_measured(double us)
 {
-    const struct result *result = fixture_result(fixture, us);
-    fixture_assert_outcome(fixture, us, OUTCOME_MEASURED, "");
+    const struct result *result = fixture_result(us);
+    fixture_assert_outcome(us, OUTCOME_MEASURED, "");
     assert_true(result->time.median_ns > us * 999 && result->time.median_ns < us * 1001);
 }
 
-static inline void fixture_assert_winner(const struct tuning_fixture *fixture, double us)
+static inline void fixture_assert_winner(double us)
 {
-    const struct study *study = &fixture->job.study;
+    const struct study *study = &fixture.job.study;
     assert_true(study->has_winner);
     assert_true(fixture_us(&study->results[study->winner]) == us);
-    fixture_assert_measured(fixture, us);
+    fixture_assert_measured(us);
 }
 
 #endif
