@@ -5,12 +5,31 @@
 #include "unit/study_fixture.h"
 #include "unit/test.h"
 
+/* Of the test that runs; it begins with no results. */
+static struct study study;
+static struct importance importance;
+
+static int enter(void **state)
+{
+    fixture_subject(&study);
+    importance = (struct importance){0};
+    return 0;
+}
+
+static int leave(void **state)
+{
+    importance_release(&importance);
+    study_release(&study);
+    return 0;
+}
+
+#define STUDY_TEST(function) cmocka_unit_test_setup_teardown(function, enter, leave)
+
 /* --- importance --- */
 
-static struct result *add(struct study *study, int64_t a, int64_t b, const char *word,
-                          double median_ns)
+static struct result *add(int64_t a, int64_t b, const char *word, double median_ns)
 {
-    struct result *result = ARRAY_APPEND(study->results, study->result_count);
+    struct result *result = ARRAY_APPEND(study.results, study.result_count);
     bindings_set(&result->parameters, "a", value_integer(a));
     bindings_set(&result->parameters, "b", value_integer(b));
     bindings_set(&result->parameters, "word", value_word(word));
@@ -35,12 +54,9 @@ static void check(const struct parameter_importance *parameter, const char *name
 /* time = 1000 * 4^a * 2^b: the logarithm is a sum, of which a has 4 parts in 5 and b one. */
 static void test_parameters_that_act_independently(void **state)
 {
-    struct study study;
-    struct importance importance;
-    fixture_subject(&study);
     for (int a = 1; a >= 0; a--)
         for (int b = 0; b < 2; b++)
-            add(&study, a, b, "on", 1000 * (a ? 4 : 1) * (b ? 2 : 1));
+            add(a, b, "on", 1000 * (a ? 4 : 1) * (b ? 2 : 1));
     importance_find(&study, &importance);
     assert_true(importance.of_time);
     assert_int_equal(importance.count, 2);
@@ -50,37 +66,27 @@ static void test_parameters_that_act_independently(void **state)
     /* within a factor of two of the best there is a = 0 alone */
     assert_float_equal(importance.items[0].near, 0, 1e-6);
     assert_float_equal(importance.items[1].near, 1, 1e-6);
-    importance_release(&importance);
-    study_release(&study);
 }
 
 /* Fast where a equals b: neither says anything alone, each everything beside the other. */
 static void test_parameters_that_only_interact(void **state)
 {
-    struct study study;
-    struct importance importance;
-    fixture_subject(&study);
     for (int a = 0; a < 2; a++)
         for (int b = 0; b < 2; b++)
-            add(&study, a, b, "on", a == b ? 1000 : 8000);
+            add(a, b, "on", a == b ? 1000 : 8000);
     importance_find(&study, &importance);
     check(&importance.items[0], "a", 0, 1);
     check(&importance.items[1], "b", 0, 1);
-    importance_release(&importance);
-    study_release(&study);
 }
 
 static void test_levels_have_their_best(void **state)
 {
-    struct study study;
-    struct importance importance;
     bool largest = true;
-    fixture_subject(&study);
-    add(&study, 16, 0, "slow", 5000);
-    add(&study, 2, 0, "fast", 2000);
-    add(&study, 2, 1, "slow", 3000);
-    add(&study, 16, 0, "broken", 0);
-    add(&study, 128, 0, "fast", 2500);
+    add(16, 0, "slow", 5000);
+    add(2, 0, "fast", 2000);
+    add(2, 1, "slow", 3000);
+    add(16, 0, "broken", 0);
+    add(128, 0, "fast", 2500);
     importance_find(&study, &importance);
     const struct parameter_importance *a = NULL;
     const struct parameter_importance *word = NULL;
@@ -108,21 +114,18 @@ static void test_levels_have_their_best(void **state)
     assert_int_equal(word->levels[2].usable, 0);
     assert_false(
         parameter_best_at_end(&importance, word, &study, &largest)); /* words have no end */
-    importance_release(&importance);
-    study_release(&study);
 }
 
 /* Whether the report suggests values beyond the largest `a`, if the best with a = 1, 2, 4 takes so
  * long. */
 static bool suggests_more(const double times_ns[3], const struct summary *slower, bool tied)
 {
-    struct study study;
-    struct importance importance;
     bool largest = false;
-    fixture_subject(&study);
+    (void)leave(NULL);
+    (void)enter(NULL);
     for (int i = 0; i < 3; i++) {
-        add(&study, 1 << i, 0, "on", times_ns[i]);
-        add(&study, 1 << i, 1, "on", 8 * times_ns[i]);
+        add(1 << i, 0, "on", times_ns[i]);
+        add(1 << i, 1, "on", 8 * times_ns[i]);
     }
     if (slower != NULL)
         study.results[2].time = *slower;
@@ -133,8 +136,6 @@ static bool suggests_more(const double times_ns[3], const struct summary *slower
     assert_string_equal(a->name, "a");
     bool suggested = parameter_best_at_end(&importance, a, &study, &largest);
     assert_true(!suggested || largest);
-    importance_release(&importance);
-    study_release(&study);
     return suggested;
 }
 
@@ -153,13 +154,10 @@ static void test_values_beyond_are_suggested_only_after_a_gain(void **state)
 
 static void test_static_mode_suggests_no_values_beyond(void **state)
 {
-    struct study study;
-    struct importance importance;
     bool largest;
-    fixture_subject(&study);
     study.environment.static_mode = true;
     for (int a = 1; a <= 4; a++) {
-        struct result *result = add(&study, a, 0, "on", 0);
+        struct result *result = add(a, 0, "on", 0);
         result->outcome = OUTCOME_COMPILED;
         fixture_figures(result, 32, 0);
         result->stats.occupancy = 0.25 * a;
@@ -167,18 +165,13 @@ static void test_static_mode_suggests_no_values_beyond(void **state)
     importance_find(&study, &importance);
     assert_true(importance.items[0].total > 0.99);
     assert_false(parameter_best_at_end(&importance, &importance.items[0], &study, &largest));
-    importance_release(&importance);
-    study_release(&study);
 }
 
 static void test_equal_times_explain_nothing(void **state)
 {
-    struct study study;
-    struct importance importance;
-    fixture_subject(&study);
     for (int a = 0; a < 3; a++)
         for (int b = 0; b < 3; b++)
-            add(&study, a, b, "on", 1234.5);
+            add(a, b, "on", 1234.5);
     importance_find(&study, &importance);
     assert_int_equal(importance.count, 2);
     for (size_t i = 0; i < importance.count; i++) {
@@ -187,20 +180,15 @@ static void test_equal_times_explain_nothing(void **state)
         bool largest;
         assert_false(parameter_best_at_end(&importance, &importance.items[i], &study, &largest));
     }
-    importance_release(&importance);
-    study_release(&study);
 }
 
 /* Without the duplicates, b would seem to explain what only a does. */
 static void test_a_duplicate_counts_with_its_twins_time(void **state)
 {
-    struct study study;
-    struct importance importance;
-    fixture_subject(&study);
     for (int a = 0; a < 2; a++) {
-        struct result *twin = add(&study, a, a, "on", 1000 * (a + 1));
+        struct result *twin = add(a, a, "on", 1000 * (a + 1));
         (void)snprintf(twin->run_hash, sizeof twin->run_hash, "%d", a);
-        twin = add(&study, a, 1 - a, "on", 0);
+        twin = add(a, 1 - a, "on", 0);
         (void)snprintf(twin->run_hash, sizeof twin->run_hash, "%d", a);
         twin->outcome = OUTCOME_DUPLICATE;
     }
@@ -209,29 +197,26 @@ static void test_a_duplicate_counts_with_its_twins_time(void **state)
     assert_int_equal(importance.usable, 4);
     check(&importance.items[0], "a", 1, 1);
     check(&importance.items[1], "b", 0, 0);
-    importance_release(&importance);
-    study_release(&study);
 }
 
 /* --- improvements --- */
 
-static void add_seen(struct study *study, enum outcome outcome, double median_ns, double seen_s)
+static void add_seen(enum outcome outcome, double median_ns, double seen_s)
 {
-    struct result *result = fixture_add(study, (int64_t)study->result_count, "two_pass", outcome);
+    struct result *result = fixture_add(&study, (int64_t)study.result_count, "two_pass", outcome);
     result->time.median_ns = median_ns;
     result->seen_s = seen_s;
 }
 
 static void those_that_were_faster_than_all_before_in_the_order_tried(void **state)
 {
-    struct study study = {0};
     size_t count;
-    add_seen(&study, OUTCOME_MEASURED, 50, 4);
-    add_seen(&study, OUTCOME_MEASURED, 90, 2);
-    add_seen(&study, OUTCOME_WRONG_RESULT, 0, 1);
-    add_seen(&study, OUTCOME_MEASURED, 95, 3);
-    add_seen(&study, OUTCOME_MEASURED, 40, 5);
-    add_seen(&study, OUTCOME_MEASURED, 10, 0); /* it is not known when */
+    add_seen(OUTCOME_MEASURED, 50, 4);
+    add_seen(OUTCOME_MEASURED, 90, 2);
+    add_seen(OUTCOME_WRONG_RESULT, 0, 1);
+    add_seen(OUTCOME_MEASURED, 95, 3);
+    add_seen(OUTCOME_MEASURED, 40, 5);
+    add_seen(OUTCOME_MEASURED, 10, 0); /* it is not known when */
     struct improvement *improvements = improvements_of(&study, &count);
     assert_int_equal(count, 3);
     assert_ptr_equal(improvements[0].result, &study.results[1]);
@@ -241,33 +226,30 @@ static void those_that_were_faster_than_all_before_in_the_order_tried(void **sta
     assert_ptr_equal(improvements[2].result, &study.results[4]);
     assert_int_equal(improvements[2].number, 5);
     free(improvements);
-    study_release(&study);
 }
 
 static void none_if_nothing_was_measured(void **state)
 {
-    struct study study = {0};
     size_t count;
     free(improvements_of(&study, &count));
     assert_int_equal(count, 0);
-    add_seen(&study, OUTCOME_FAULT, 0, 1);
+    add_seen(OUTCOME_FAULT, 0, 1);
     free(improvements_of(&study, &count));
     assert_int_equal(count, 0);
-    study_release(&study);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parameters_that_act_independently),
-        cmocka_unit_test(test_parameters_that_only_interact),
-        cmocka_unit_test(test_levels_have_their_best),
-        cmocka_unit_test(test_values_beyond_are_suggested_only_after_a_gain),
-        cmocka_unit_test(test_static_mode_suggests_no_values_beyond),
-        cmocka_unit_test(test_equal_times_explain_nothing),
-        cmocka_unit_test(test_a_duplicate_counts_with_its_twins_time),
-        cmocka_unit_test(those_that_were_faster_than_all_before_in_the_order_tried),
-        cmocka_unit_test(none_if_nothing_was_measured),
+        STUDY_TEST(test_parameters_that_act_independently),
+        STUDY_TEST(test_parameters_that_only_interact),
+        STUDY_TEST(test_levels_have_their_best),
+        STUDY_TEST(test_values_beyond_are_suggested_only_after_a_gain),
+        STUDY_TEST(test_static_mode_suggests_no_values_beyond),
+        STUDY_TEST(test_equal_times_explain_nothing),
+        STUDY_TEST(test_a_duplicate_counts_with_its_twins_time),
+        STUDY_TEST(those_that_were_faster_than_all_before_in_the_order_tried),
+        STUDY_TEST(none_if_nothing_was_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,6 +63,17 @@ static void assert_balanced(const char *text)
 
 /* --- pages --- */
 
+static struct study study; /* of the test that runs */
+
+static int release_study(void **state)
+{
+    study_release(&study);
+    study = (struct study){0};
+    return 0;
+}
+
+#define STUDY_TEST(function) cmocka_unit_test_setup_teardown(function, NULL, release_study)
+
 static char *page_of(const struct study *studies, size_t count)
 {
     return printed(studies, count, REPORT_HTML, 0);
@@ -83,7 +94,6 @@ static void assert_page(const struct study *studies, size_t count, const char *c
 /* Nothing in it is from elsewhere, so that it can be read offline. */
 static void test_page_of_measurements(void **state)
 {
-    struct study study;
     fixture_study(&study);
     assert_page(&study, 1,
                 TEXTS("<title>reduce_sum on NVIDIA H200</title>",
@@ -102,13 +112,12 @@ static void test_page_of_measurements(void **state)
     /* in the list of reasons and with the variants */
     assert_int_equal(count_text(page, "no end after 2 s"), 3);
     free(page);
-    study_release(&study);
 }
 
 /* So that the GPU's roofs are known. */
-static void set_clocks(struct study *study)
+static void set_clocks(struct study *roof)
 {
-    int64_t *attributes = study->environment.gpu.attributes;
+    int64_t *attributes = roof->environment.gpu.attributes;
     attributes[GPU_memory_clock_khz] = 3000000;
     attributes[GPU_memory_bus_bits] = 6144;
     attributes[GPU_clock_khz] = 2000000;
@@ -116,7 +125,6 @@ static void set_clocks(struct study *study)
 
 static void test_text_is_escaped(void **state)
 {
-    struct study study;
     fixture_study(&study);
     free(study.description);
     study.description = alloc_string("a < b & \"c\" <script>alert(1)</script>");
@@ -125,7 +133,6 @@ static void test_text_is_escaped(void **state)
     study.results[4].reason = alloc_string("<img src=x onerror=alert(1)>");
     assert_page(&study, 1, TEXTS("a &#60; b &#38; &#34;c&#34; &#60;script&#62;"),
                 TEXTS("<script>alert", "<img", "<b>GPU"));
-    study_release(&study);
 }
 
 static void test_several_studies_have_an_overview(void **state)
@@ -159,7 +166,6 @@ static void test_several_studies_have_an_overview(void **state)
 
 static void test_static_mode_has_no_times(void **state)
 {
-    struct study study;
     fixture_subject(&study);
     study.environment.static_mode = true;
     study.complete = true;
@@ -174,12 +180,10 @@ static void test_static_mode_has_no_times(void **state)
                       "Nothing was run, so there are no times.", "more occupancy with",
                       "<b>Occupancy against block_size</b>"),
                 TEXTS("time, µs", "<b>All variants, fastest first</b>"));
-    study_release(&study);
 }
 
 static void test_studies_with_little_in_them(void **state)
 {
-    struct study study;
     fixture_subject(&study);
     assert_page(&study, 1, TEXTS("No winner yet."), NULL);
     fixture_times(fixture_add(&study, 32, "atomic", OUTCOME_MEASURED), 1000);
@@ -188,13 +192,11 @@ static void test_studies_with_little_in_them(void **state)
     study.complete = true;
     assert_page(&study, 1, TEXTS("fault"), NULL);
     assert_page(NULL, 0, TEXTS("nothing to report"), NULL);
-    study_release(&study);
 }
 
 /* Kernels that move no bytes. */
 static void test_latency(void **state)
 {
-    struct study study;
     fixture_study(&study);
     for (size_t i = 0; i < study.result_count; i++) {
         study.results[i].bytes = 0;
@@ -207,12 +209,10 @@ static void test_latency(void **state)
                       ">time per operation, ns</text>", ">two_pass</text>", ">last_block</text>"),
                 TEXTS("<b>Latency against threads</b>", /* all have as many */
                       "<b>Roofline</b>"));
-    study_release(&study);
 }
 
 static void test_the_same_in_any_locale(void **state)
 {
-    struct study study;
     fixture_study(&study);
     bindings_set(&study.problem, "tolerance",
                  value_real(1)); /* values are not the page's to write */
@@ -223,7 +223,6 @@ static void test_the_same_in_any_locale(void **state)
     assert_string_equal(page, expected);
     free(page);
     free(expected);
-    study_release(&study);
     if (!comma)
         skip();
 }
@@ -401,17 +400,17 @@ static void test_numbers_at_the_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_page_of_measurements),
-        cmocka_unit_test(test_text_is_escaped),
-        cmocka_unit_test(test_several_studies_have_an_overview),
-        cmocka_unit_test(test_static_mode_has_no_times),
-        cmocka_unit_test(test_studies_with_little_in_them),
-        cmocka_unit_test(test_latency),
-        cmocka_unit_test(test_the_same_in_any_locale),
-        cmocka_unit_test(test_the_winner_is_compared_with_the_roof_that_limits_it),
-        cmocka_unit_test(test_ticks),
-        cmocka_unit_test(test_numbers_as_text),
-        cmocka_unit_test(test_numbers_at_the_limits),
+        STUDY_TEST(test_page_of_measurements),
+        STUDY_TEST(test_text_is_escaped),
+        STUDY_TEST(test_several_studies_have_an_overview),
+        STUDY_TEST(test_static_mode_has_no_times),
+        STUDY_TEST(test_studies_with_little_in_them),
+        STUDY_TEST(test_latency),
+        STUDY_TEST(test_the_same_in_any_locale),
+        STUDY_TEST(test_the_winner_is_compared_with_the_roof_that_limits_it),
+        STUDY_TEST(test_ticks),
+        STUDY_TEST(test_numbers_as_text),
+        STUDY_TEST(test_numbers_at_the_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,17 @@
 
 #include <cmocka.h>
 
+static struct study study; /* of the test that runs */
+
+static int release_study(void **state)
+{
+    study_release(&study);
+    study = (struct study){0};
+    return scratch_leave(state);
+}
+
+#define STUDY_TEST(function) cmocka_unit_test_setup_teardown(function, scratch_enter, release_study)
+
 static void assert_printed(const struct study *studies, size_t count, enum report_format format,
                            const char *expected)
 {
@@ -20,15 +31,15 @@ static void assert_printed(const struct study *studies, size_t count, enum repor
 }
 
 /* The fixture as static mode would have it. */
-static void static_study(struct study *study)
+static void static_study(void)
 {
-    fixture_study(study);
-    study->environment.static_mode = true;
-    study->has_winner = false;
-    study->empty_kernel_ns = 0;
+    fixture_study(&study);
+    study.environment.static_mode = true;
+    study.has_winner = false;
+    study.empty_kernel_ns = 0;
     const double occupancies[] = {0.5, 1, 0, 0.75, 0.5, 0.25};
-    for (size_t i = 0; i < study->result_count; i++) {
-        struct result *result = &study->results[i];
+    for (size_t i = 0; i < study.result_count; i++) {
+        struct result *result = &study.results[i];
         free(result->samples_ns);
         result->samples_ns = NULL;
         result->sample_count = 0;
@@ -46,7 +57,6 @@ static void static_study(struct study *study)
 
 static void test_table_of_measurements(void **state)
 {
-    struct study study;
     fixture_study(&study);
     study.results[0].stats.spill_bytes = 16;
     assert_printed(
@@ -92,13 +102,11 @@ static void test_table_of_measurements(void **state)
         "  parameter       %      %     %  value and best us\n"
         "  finish       26.0   76.0  76.0  two_pass*24.10, last_block 24.01\n"
         "  block_size   24.0   74.0  74.0  256 24.01, 512*24.10, 1024 none\n");
-    study_release(&study);
 }
 
 static void test_table_of_static_mode(void **state)
 {
-    struct study study;
-    static_study(&study);
+    static_study();
     assert_printed(&study, 1, REPORT_TABLE,
                    "reduce_sum n=16777216 tolerance=0.1: sum of n numbers\n"
                    "static mode: compiled for sm_90 but not run, limits of NVIDIA H200\n"
@@ -133,19 +141,18 @@ static void test_table_of_static_mode(void **state)
                    "  parameter       %      %     %  value and best occ. %\n"
                    "  block_size   51.9   76.9  90.9  256 75, 512*100, 1024 25\n"
                    "  finish       23.1   48.1  90.9  two_pass*100, last_block 75\n");
-    study_release(&study);
 }
 
 /* A problem of static mode whose `variants` variants have the figures that `registers` stands for. */
-static void static_problem(struct study *study, int64_t n, int64_t variants, int registers)
+static void static_problem(struct study *problem, int64_t n, int64_t variants, int registers)
 {
-    fixture_subject(study);
-    study->environment.static_mode = true;
-    study->complete = true;
-    bindings_release(&study->problem);
-    bindings_set(&study->problem, "n", value_integer(n));
+    fixture_subject(problem);
+    problem->environment.static_mode = true;
+    problem->complete = true;
+    bindings_release(&problem->problem);
+    bindings_set(&problem->problem, "n", value_integer(n));
     for (int64_t i = 0; i < variants; i++) {
-        struct result *result = fixture_add(study, 32 * (i + 1), "atomic", OUTCOME_COMPILED);
+        struct result *result = fixture_add(problem, 32 * (i + 1), "atomic", OUTCOME_COMPILED);
         fixture_figures(result, registers, 0);
         result->stats.grid_blocks = n; /* which no table shows */
     }
@@ -188,7 +195,6 @@ static void test_static_problems_with_the_same_figures_are_one_table(void **stat
 
 static void test_a_table_has_ten_rows_and_says_how_to_see_all(void **state)
 {
-    struct study study;
     static_problem(&study, 1024, 25, 32);
     char *text = printed(&study, 1, REPORT_TABLE, 0);
     assert_int_equal(count_text(text, "\n    32     128 "), 10);
@@ -205,7 +211,6 @@ static void test_a_table_has_ten_rows_and_says_how_to_see_all(void **state)
     assert_non_null(strstr(text, "\n2 of 3 measured variants, fastest first; "
                                  "--top 3 shows all\n"));
     free(text);
-    study_release(&study);
 }
 
 static size_t longest_line(const char *text)
@@ -222,7 +227,6 @@ static size_t longest_line(const char *text)
 /* The sweep that people run first, its widest values in every column. */
 static void test_table_of_a_large_sweep_fits_the_terminal(void **state)
 {
-    struct study study;
     fixture_subject(&study);
     for (int64_t i = 0; i < 504; i++) {
         struct result *result = ARRAY_APPEND(study.results, study.result_count);
@@ -245,13 +249,11 @@ static void test_table_of_a_large_sweep_fits_the_terminal(void **state)
     text = printed(&study, 1, REPORT_TABLE, 25);
     assert_int_equal(count_text(text, "registers+shared"), 25);
     free(text);
-    study_release(&study);
 }
 
 /* A kernel whose operations are rounds of a barrier: GFLOP/s would be 0.0000. */
 static void test_few_operations_are_shown_by_their_time(void **state)
 {
-    struct study study;
     fixture_study(&study);
     for (size_t i = 0; i < study.result_count; i++) {
         study.results[i].bytes = 0;
@@ -261,12 +263,10 @@ static void test_few_operations_are_shown_by_their_time(void **state)
     assert_null(strstr(text, "GFLOP/s"));
     assert_non_null(strstr(text, "  *  24.10  24.10-24.10    0.0  241.0 "));
     free(text);
-    study_release(&study);
 }
 
 static void test_table_groups_reasons(void **state)
 {
-    struct study study;
     fixture_subject(&study);
     for (int i = 0; i < 20; i++) {
         struct result *result = fixture_add(&study, i, "atomic", OUTCOME_WRONG_RESULT);
@@ -279,12 +279,10 @@ static void test_table_groups_reasons(void **state)
     assert_non_null(strstr(text, "      6  for 6 other reasons; --format csv lists them\n"));
     assert_null(strstr(text, "more to say"));
     free(text);
-    study_release(&study);
 }
 
 static void test_the_table_says_how_far_apart_gpus_were(void **state)
 {
-    struct study study;
     fixture_study(&study);
     static const struct study_gpu gpus[] = {
         {.uuid = "GPU-a", .ratio = 1},
@@ -300,7 +298,6 @@ static void test_the_table_says_how_far_apart_gpus_were(void **state)
                      "  GPU-c: as fast (1 variant compared); 2 variants FAILED THERE that passed "
                      "elsewhere\n"));
     free(text);
-    study_release(&study);
 }
 
 #define CSV_TAIL                                                                                   \
@@ -345,7 +342,6 @@ static void test_csv_has_every_variant_under_one_header(void **state)
 /* What cli/report.bats does not see: numbers to the last bit, and bytes that are no text. */
 static void test_json_is_exact_and_valid(void **state)
 {
-    struct study study;
     fixture_study(&study);
     free(study.results[4].reason);
     study.results[4].reason = alloc_string("cut within a letter: \xc3");
@@ -365,29 +361,25 @@ static void test_json_is_exact_and_valid(void **state)
                         "cut within a letter: ?");
     json_decref(array);
     free(text);
-    study_release(&study);
 }
 
 static const struct report_options csv = {.format = REPORT_CSV};
 
 static void test_csv_files_lie_in_their_gpus_folder(void **state)
 {
-    struct study study;
-    struct error error;
     fixture_study(&study);
-    assert_int_equal(report_write("results/", &study, 1, &csv, &error), 0);
+    assert_int_equal(report_write("results/", &study, 1, &csv, NULL), 0);
     char *text = scratch_read("results/nvidia-h200/reduce_sum/n-16777216-tolerance-0.1.csv");
     assert_non_null(text);
     assert_string_equal(text, CSV_HEADER CSV_STUDY);
     free(text);
     bindings_release(&study.problem);
     strcpy(study.environment.gpu.name, "Tesla V100-SXM2 (16GB)");
-    assert_int_equal(report_write("results/", &study, 1, &csv, &error), 0);
+    assert_int_equal(report_write("results/", &study, 1, &csv, NULL), 0);
     assert_int_equal(access("results/tesla-v100-sxm2-16gb/reduce_sum/default.csv", R_OK), 0);
     study.environment.static_mode = true;
-    assert_int_equal(report_write("results/", &study, 1, &csv, &error), 0);
+    assert_int_equal(report_write("results/", &study, 1, &csv, NULL), 0);
     assert_int_equal(access("results/static-sm_90/reduce_sum/default.csv", R_OK), 0);
-    study_release(&study);
 }
 
 /* How many files the command finds below results/, with its lines in `list`. */
@@ -402,29 +394,28 @@ static size_t find_results(const char *arguments, char list[1024])
     return count_text(list, "\n");
 }
 
-static void write_csv_of(struct study *study, const char *kernel, const char *word)
+static void write_csv_of(const char *kernel, const char *word)
 {
     struct error error;
-    free(study->kernel);
-    study->kernel = alloc_string(kernel);
-    bindings_set(&study->problem, "word", value_word(word));
-    if (report_write("results/", study, 1, &csv, &error) != 0)
+    free(study.kernel);
+    study.kernel = alloc_string(kernel);
+    bindings_set(&study.problem, "word", value_word(word));
+    if (report_write("results/", &study, 1, &csv, &error) != 0)
         fail_msg("%s", error.message);
 }
 
 /* Kernel names are what a sweep's section says, a problem has any number of values. */
 static void test_names_of_files_are_safe_and_differ(void **state)
 {
-    struct study study;
     char list[1024];
     fixture_study(&study);
     bindings_release(&study.problem);
-    write_csv_of(&study, "..", "inside");
-    write_csv_of(&study, ".hidden", "inside");
-    write_csv_of(&study, "a/../../b", "inside");
-    write_csv_of(&study, "a*b", "inside");
-    write_csv_of(&study, "a?b", "inside");
-    write_csv_of(&study, "a-b", "inside");
+    write_csv_of("..", "inside");
+    write_csv_of(".hidden", "inside");
+    write_csv_of("a/../../b", "inside");
+    write_csv_of("a*b", "inside");
+    write_csv_of("a?b", "inside");
+    write_csv_of("a-b", "inside");
     assert_int_equal(find_results("-name word-inside.csv", list), 6);
     assert_int_equal(find_results("-mindepth 3 -type f", list), 6);
     assert_non_null(strstr(list, "./nvidia-h200/a-b/word-inside.csv\n"));
@@ -438,11 +429,10 @@ static void test_names_of_files_are_safe_and_differ(void **state)
         bindings_set(&study.problem, name, value_integer(INT64_MIN));
     }
     bindings_set(&study.problem, "last", value_integer(1));
-    write_csv_of(&study, "long", "first");
+    write_csv_of("long", "first");
     bindings_set(&study.problem, "last", value_integer(2));
-    write_csv_of(&study, "long", "first");
+    write_csv_of("long", "first");
     assert_int_equal(find_results("-path '*/long/*'", list), 2);
-    study_release(&study);
 }
 
 static void test_table_says_what_was_seen(void **state)
@@ -463,7 +453,6 @@ static void test_table_says_what_was_seen(void **state)
          "were "
          "replaced and 90 kept. 2 other processes used the GPU.\n"},
     };
-    struct study study;
     fixture_study(&study);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         study.conditions = cases[i].seen;
@@ -471,25 +460,24 @@ static void test_table_says_what_was_seen(void **state)
         assert_has(text, TEXTS(cases[i].line));
         free(text);
     }
-    study_release(&study);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table_of_measurements),
-        cmocka_unit_test(test_table_of_static_mode),
-        cmocka_unit_test(test_static_problems_with_the_same_figures_are_one_table),
-        cmocka_unit_test(test_a_table_has_ten_rows_and_says_how_to_see_all),
-        cmocka_unit_test(test_table_of_a_large_sweep_fits_the_terminal),
-        cmocka_unit_test(test_few_operations_are_shown_by_their_time),
-        cmocka_unit_test(test_table_says_what_was_seen),
-        cmocka_unit_test(test_table_groups_reasons),
-        cmocka_unit_test(test_the_table_says_how_far_apart_gpus_were),
-        cmocka_unit_test(test_csv_has_every_variant_under_one_header),
-        cmocka_unit_test(test_json_is_exact_and_valid),
-        SCRATCH_TEST(test_csv_files_lie_in_their_gpus_folder),
-        SCRATCH_TEST(test_names_of_files_are_safe_and_differ),
+        STUDY_TEST(test_table_of_measurements),
+        STUDY_TEST(test_table_of_static_mode),
+        STUDY_TEST(test_static_problems_with_the_same_figures_are_one_table),
+        STUDY_TEST(test_a_table_has_ten_rows_and_says_how_to_see_all),
+        STUDY_TEST(test_table_of_a_large_sweep_fits_the_terminal),
+        STUDY_TEST(test_few_operations_are_shown_by_their_time),
+        STUDY_TEST(test_table_says_what_was_seen),
+        STUDY_TEST(test_table_groups_reasons),
+        STUDY_TEST(test_the_table_says_how_far_apart_gpus_were),
+        STUDY_TEST(test_csv_has_every_variant_under_one_header),
+        STUDY_TEST(test_json_is_exact_and_valid),
+        STUDY_TEST(test_csv_files_lie_in_their_gpus_folder),
+        STUDY_TEST(test_names_of_files_are_safe_and_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
