@@ -262,10 +262,12 @@ int device_launch_support(struct device_context *device, enum support_kernel ker
                 device->stream, arguments, NULL);
 }
 
-int device_soil_shared(struct device_context *device, unsigned char pattern, struct error *error)
+int device_soil_shared(struct device_context *device, unsigned char pattern, uint64_t most,
+                       struct error *error)
 {
     CUfunction soil = device->support[SUPPORT_soil];
-    unsigned bytes = (unsigned)device->gpu.attributes[GPU_max_shared_bytes_per_block_optin];
+    uint64_t all = (uint64_t)device->gpu.attributes[GPU_max_shared_bytes_per_block_optin];
+    unsigned bytes = (unsigned)(most < all ? most : all);
     unsigned words = bytes / 4;
     unsigned bits = 0x01010101u * pattern;
     void *arguments[] = {&bits, &words};

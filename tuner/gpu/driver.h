@@ -168,9 +168,10 @@ int device_launch_single(struct device_context *device, enum support_kernel kern
 int device_launch_support(struct device_context *device, enum support_kernel kernel, uint64_t count,
                           void **arguments, struct error *error);
 
-/* Queues filling the shared memory of every multiprocessor with the byte `pattern`: what a kernel reads there
- * without having written it is then no earlier kernel's. */
-int device_soil_shared(struct device_context *device, unsigned char pattern, struct error *error);
+/* Queues filling the first `most` bytes of the shared memory of every multiprocessor with the byte `pattern`:
+ * what a kernel reads there without having written it is then no earlier kernel's. */
+int device_soil_shared(struct device_context *device, unsigned char pattern, uint64_t most,
+                       struct error *error);
 
 /* Waits until all queued work is done. */
 int device_synchronise(struct device_context *device, struct error *error);

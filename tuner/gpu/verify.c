@@ -483,6 +483,19 @@ static int set_guards(const struct verify *verify, unsigned char pattern, struct
     return status;
 }
 
+/* As much as the main kernel's blocks take that share a multiprocessor: more takes long under a sanitizer. */
+static int soil_shared(const struct verify *verify, unsigned char pattern, struct error *error)
+{
+    enum { RESERVED = 1024 }; /* of each block */
+    const struct launch_plan *plan = &verify->variant->launch_plan;
+    uint64_t bytes = (uint64_t)plan->main.static_shared_bytes +
+                     (uint64_t)plan->steps[plan->main_step].dynamic_shared_bytes;
+    return bytes == 0
+               ? 0
+               : device_soil_shared(verify->problem->device, pattern,
+                                    (bytes + RESERVED) * (uint64_t)plan->main_blocks_per_sm, error);
+}
+
 int verify_run_hostile(struct verify *verify, bool everything, struct error *error)
 {
     /* a large number, a small one, and an index of 0 */
@@ -494,7 +507,7 @@ int verify_run_hostile(struct verify *verify, bool everything, struct error *err
     if (status == 0 && pattern != GUARD_PATTERN)
         status = set_guards(verify, pattern, error);
     if (status == 0)
-        status = device_soil_shared(problem->device, pattern, error);
+        status = soil_shared(verify, pattern, error);
     if (status == 0)
         status = device_variant_run(verify->variant, problem, error);
     if (status == 0)

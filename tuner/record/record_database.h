@@ -76,7 +76,9 @@ enum { STUDY_COLUMNS = 8, FOUND_COLUMNS = 5, RESULT_COLUMNS = 5 };
     " outcome, judged" RESULT_MEMBERS(COLUMN_NAME) " FROM variant "
 
 /* Cards of one name may have different numbers of SMs. */
-#define SM_COUNT "'$.attributes.sm_count'"
+#define SM_COUNT(row)                                                                              \
+    "iif(json_valid(" row ".gpu_details),"                                                         \
+    " json_extract(" row ".gpu_details, '$.attributes.sm_count'), NULL)"
 
 #define FAILURES "'wrong_result', 'fault', 'timeout'"
 #define PASSING "(ifnull(limit_s, 0) > 0 AND limit_s <= 1e-9)"
@@ -88,8 +90,7 @@ enum { STUDY_COLUMNS = 8, FOUND_COLUMNS = 5, RESULT_COLUMNS = 5 };
     " AND old.problem = new.problem AND old.gpu = new.gpu AND old.arch = new.arch"                 \
     " AND old.template_hash = new.template_hash AND old.data_hash = new.data_hash"                 \
     " AND old.driver = new.driver AND old.nvrtc = new.nvrtc"                                       \
-    " AND json_extract(old.gpu_details, " SM_COUNT ") = json_extract(new.gpu_details, " SM_COUNT   \
-    ")"
+    " AND " SM_COUNT("old") " = " SM_COUNT("new")
 
 /* X(name, SQL) */
 #define STATEMENTS(X)                                                                              \
@@ -119,10 +120,11 @@ enum { STUDY_COLUMNS = 8, FOUND_COLUMNS = 5, RESULT_COLUMNS = 5 };
     X(DROP_JUDGED, "DELETE FROM variant WHERE study = ? AND judged")                               \
     X(COUNT_JUDGED, "SELECT count(*) FROM variant WHERE study = ? AND judged")                     \
     X(OTHERS, "PRAGMA data_version")                                                               \
-    X(LATEST_STUDIES, SELECT_STUDY                                                                 \
-      "WHERE id IN (SELECT id FROM (SELECT id, max(turn)"                                          \
-      " FROM study GROUP BY kernel, problem, gpu, arch, json_extract(gpu_details, " SM_COUNT "),"  \
-      " mode, cache, tool)) ORDER BY kernel, gpu, arch, mode, id")                                 \
+    X(LATEST_STUDIES,                                                                              \
+      SELECT_STUDY "WHERE id IN (SELECT id FROM (SELECT id, max(turn)"                             \
+                   " FROM study GROUP BY kernel, problem, gpu, arch, " SM_COUNT(                   \
+                       "study") ","                                                                \
+                                " mode, cache, tool)) ORDER BY kernel, gpu, arch, mode, id")       \
     X(FAILED_STUDIES,                                                                              \
       SELECT_STUDY "WHERE mode = 'measured' AND tool = ''"                                         \
                    " AND EXISTS (SELECT 1 FROM variant WHERE study = study.id"                     \
@@ -189,8 +191,8 @@ enum { STUDY_COLUMNS = 8, FOUND_COLUMNS = 5, RESULT_COLUMNS = 5 };
       " OR new.data_hash <> old.data_hash)"                                                        \
       " AND later.outcome IN ('measured', 'duplicate', " FAILURES ")"                              \
       " AND NOT (ifnull(later.limit_s, 0) > 0 AND later.limit_s <= 1e-9)"                          \
-      " AND new.template_hash = old.template_hash AND json_extract(new.gpu_details, " SM_COUNT ")" \
-      " = json_extract(old.gpu_details, " SM_COUNT ")) ORDER BY id")                               \
+      " AND new.template_hash = old.template_hash AND " SM_COUNT("new") " = " SM_COUNT(            \
+          "old") ") ORDER BY id")                                                                  \
     X(FIND_NEAR, "SELECT id FROM study WHERE (kernel = ?1 OR template = ?2) AND mode = 'measured'" \
                  " AND id <> ?3 AND id >= ?4 AND EXISTS"                                           \
                  " (SELECT 1 FROM variant WHERE study = study.id AND outcome = 'measured')"        \

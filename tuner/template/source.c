@@ -602,6 +602,8 @@ int source_check(const struct source *source, struct error *error)
 {
     const char **paths = NULL;
     size_t count = 0;
+    if (source->include_count == 0) /* the tuner's own, which is no file */
+        return 0;
     *ARRAY_APPEND(paths, count) = source->path;
     for (size_t i = 0; i < source->unit_count; i++)
         *ARRAY_APPEND(paths, count) = source->units[i].path;
