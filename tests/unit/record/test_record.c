@@ -11,36 +11,47 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Of the test that runs: its study, the study's id in the record, and the last error. */
+static struct study study;
+static int64_t id;
+static struct error error;
+
+static int leave(void **state)
+{
+    study_release(&study);
+    study = (struct study){0};
+    return scratch_leave(state);
+}
+
 /* For calls that must succeed: shows the message where they do not. */
-static void check(int result, const struct error *error)
+static void check(int result)
 {
     if (result != 0)
-        fail_msg("%s: %s", error->file, error->message);
+        fail_msg("%s: %s", error.file, error.message);
 }
 
 static struct record *open_record(const char *path)
 {
     struct record *record = NULL;
     struct record_repair repair;
-    struct error error;
-    check(record_open(&record, path, &repair, &error), &error);
+    check(record_open(&record, path, &repair, &error));
     assert_null(repair.set_aside);
     return record;
 }
 
 /* All that the record has of a study, as the report in JSON says it, which has everything but a few members; a new
  * string. */
-static char *text_of(const struct study *study)
+static char *text_of(const struct study *stored)
 {
     char *text = NULL;
     size_t size = 0;
     const struct report_options options = {.format = REPORT_JSON};
     FILE *stream = open_memstream(&text, &size);
-    assert_int_equal(report_print(stream, study, 1, &options, NULL), 0);
-    for (size_t i = 0; i < study->result_count; i++)
-        fprintf(stream, "%s %s %zu\n", study->results[i].run_hash,
-                study->results[i].decided_by != NULL ? study->results[i].decided_by : "",
-                study->results[i].time.count);
+    assert_int_equal(report_print(stream, stored, 1, &options, NULL), 0);
+    for (size_t i = 0; i < stored->result_count; i++)
+        fprintf(stream, "%s %s %zu\n", stored->results[i].run_hash,
+                stored->results[i].decided_by != NULL ? stored->results[i].decided_by : "",
+                stored->results[i].time.count);
     assert_int_equal(fclose(stream), 0);
     return text;
 }
@@ -64,38 +75,35 @@ static void assert_result_equal(const struct result *actual, const struct result
 /* The record's only study. */
 static struct study read_study(struct record *record)
 {
-    struct error error;
     struct study *studies = NULL;
     size_t count = 0;
-    check(record_studies(record, &studies, &count, &error), &error);
+    check(record_studies(record, &studies, &count, &error));
     assert_int_equal(count, 1);
-    struct study study = studies[0];
+    struct study stored = studies[0];
     free(studies);
-    return study;
+    return stored;
 }
 
 /* Stores the study's results as a run does; finishes it where it is complete. */
-static void store(struct record *record, struct study *study)
+static void store(struct record *record, struct study *stored)
 {
-    struct error error;
     struct study subject;
-    int64_t id = 0;
+    int64_t key = 0;
     fixture_subject(&subject);
-    bindings_copy(&subject.problem, &study->problem);
-    subject.environment.static_mode = study->environment.static_mode;
-    memcpy(&subject.environment.gpu, &study->environment.gpu, sizeof subject.environment.gpu);
-    check(record_begin(record, &subject, true, &id, &error), &error);
+    bindings_copy(&subject.problem, &stored->problem);
+    subject.environment.static_mode = stored->environment.static_mode;
+    memcpy(&subject.environment.gpu, &stored->environment.gpu, sizeof subject.environment.gpu);
+    check(record_begin(record, &subject, true, &key, &error));
     assert_int_equal(subject.result_count, 0);
     study_release(&subject);
-    for (size_t i = 0; i < study->result_count; i++)
-        check(record_result(record, id, &study->results[i], "screening", &error), &error);
-    if (study->complete)
-        check(record_finish(record, id, study, &error), &error);
+    for (size_t i = 0; i < stored->result_count; i++)
+        check(record_result(record, key, &stored->results[i], "screening", &error));
+    if (stored->complete)
+        check(record_finish(record, key, stored, &error));
 }
 
 static void test_studies_read_back_as_they_were(void **state)
 {
-    struct study study;
     fixture_study(&study);
     study.conditions = (struct gpu_conditions){true, 12, 3, 1950.25, 1};
     study.empty_batch_ns = 1312.5;
@@ -112,34 +120,29 @@ static void test_studies_read_back_as_they_were(void **state)
     store(record, &study);
     record_close(record);
 
-    struct error error;
-    check(record_open_existing(&record, "record.sqlite", &error), &error);
+    check(record_open_existing(&record, "record.sqlite", &error));
     struct study stored = read_study(record);
     assert_study_equal(&stored, &study);
     study_release(&stored);
     record_close(record);
-    study_release(&study);
 }
 
 /* What the record has of the fixture's subject. */
-static struct study take_up(struct record *record, int64_t *id)
+static struct study take_up(struct record *record)
 {
-    struct study study;
-    struct error error;
-    fixture_subject(&study);
-    check(record_begin(record, &study, false, id, &error), &error);
-    return study;
+    struct study stored;
+    fixture_subject(&stored);
+    check(record_begin(record, &stored, false, &id, &error));
+    return stored;
 }
 
 /* What another tool measured: no winner, and nothing that autotune's own study takes up. */
 static void test_imported_results_are_kept_apart(void **state)
 {
-    struct error error;
     struct study foreign;
     struct study own;
     struct study *studies = NULL;
     size_t count = 0;
-    int64_t id = 0;
     fixture_study(&foreign);
     fixture_subject(&own);
     foreign.has_winner = false;
@@ -148,14 +151,14 @@ static void test_imported_results_are_kept_apart(void **state)
         foreign.results[i].finalist = foreign.results[i].tied = false;
     (void)strcpy(foreign.environment.tool, "Kernel Tuner");
     struct record *record = open_record("record.sqlite");
-    check(record_import(record, &foreign, &error), &error);
-    check(record_import(record, &foreign, &error), &error); /* takes the first one's place */
-    check(record_begin(record, &own, false, &id, &error), &error);
+    check(record_import(record, &foreign, &error));
+    check(record_import(record, &foreign, &error)); /* takes the first one's place */
+    check(record_begin(record, &own, false, &id, &error));
     assert_int_equal(own.result_count, 0);
     record_close(record);
 
-    check(record_open_existing(&record, "record.sqlite", &error), &error);
-    check(record_studies(record, &studies, &count, &error), &error);
+    check(record_open_existing(&record, "record.sqlite", &error));
+    check(record_studies(record, &studies, &count, &error));
     assert_int_equal(count, 2);
     assert_string_equal(studies[0].environment.tool, "");
     assert_string_equal(studies[1].environment.tool, "Kernel Tuner");
@@ -171,11 +174,10 @@ static void test_imported_results_are_kept_apart(void **state)
 /* How many results of the record failed for good, and are not superseded. */
 static size_t count_failures_on(struct record *record, const char *data_hash)
 {
-    struct error error;
     struct study *studies = NULL;
     size_t count = 0;
     size_t failures = 0;
-    check(record_failures(record, data_hash, &studies, &count, &error), &error);
+    check(record_failures(record, data_hash, &studies, &count, &error));
     for (size_t i = 0; i < count; i++) {
         failures += studies[i].result_count;
         study_release(&studies[i]);
@@ -194,13 +196,11 @@ static size_t count_failures(struct record *record)
 static void count_until_tried_again(enum outcome outcome, const char *driver, const char *nvrtc,
                                     bool counts)
 {
-    struct error error;
-    struct study study;
-    int64_t id = 0;
-    fixture_study(&study);
+    struct study stored;
+    fixture_study(&stored);
     struct record *record = open_record("record.sqlite");
-    const struct result *measured = &study.results[3];
-    struct result *failed = &study.results[4];
+    const struct result *measured = &stored.results[3];
+    struct result *failed = &stored.results[4];
     for (size_t i = 0; i < 3; i++) {
         struct study again;
         fixture_subject(&again);
@@ -209,16 +209,16 @@ static void count_until_tried_again(enum outcome outcome, const char *driver, co
                            driver);
         if (i > 0 && nvrtc != NULL)
             (void)snprintf(again.environment.nvrtc, sizeof again.environment.nvrtc, "%s", nvrtc);
-        check(record_begin(record, &again, true, &id, &error), &error);
+        check(record_begin(record, &again, true, &id, &error));
         study_release(&again);
         failed->outcome = i == 0 ? outcome : OUTCOME_MEASURED;
-        check(record_result(record, id, measured, "screening", &error), &error);
+        check(record_result(record, id, measured, "screening", &error));
         if (i != 1)
-            check(record_result(record, id, failed, "screening", &error), &error);
+            check(record_result(record, id, failed, "screening", &error));
         assert_int_equal(count_failures(record), i < 2 || counts);
     }
     record_close(record);
-    study_release(&study);
+    study_release(&stored);
     (void)unlink("record.sqlite");
 }
 
@@ -237,24 +237,21 @@ static void test_a_failure_counts_until_the_variant_is_tried_again(void **state)
 static void
 test_neither_a_constraint_nor_another_run_takes_a_failure_of_the_study_back(void **state)
 {
-    struct error error;
-    struct study study;
     struct study again;
-    int64_t id = 0;
     fixture_study(&study);
     fixture_subject(&again);
     struct record *record = open_record("record.sqlite");
     struct result *variant = &study.results[4];
-    check(record_begin(record, &again, false, &id, &error), &error);
+    check(record_begin(record, &again, false, &id, &error));
     study_release(&again);
     variant->outcome = OUTCOME_WRONG_RESULT;
-    check(record_result(record, id, variant, "screening", &error), &error);
+    check(record_result(record, id, variant, "screening", &error));
     variant->outcome = OUTCOME_CONSTRAINT;
     variant->decided_by = alloc_string("registers < 2");
     for (size_t i = 0; i < 2; i++) {
-        check(record_result(record, id, variant, "screening", &error), &error);
+        check(record_result(record, id, variant, "screening", &error));
         assert_int_equal(count_failures(record), 1);
-        again = take_up(record, &id);
+        again = take_up(record);
         assert_int_equal(again.result_count, 1);
         assert_int_equal(again.results[0].outcome, OUTCOME_CONSTRAINT);
         assert_string_equal(again.results[0].decided_by, "registers < 2");
@@ -264,19 +261,15 @@ test_neither_a_constraint_nor_another_run_takes_a_failure_of_the_study_back(void
     variant->outcome = OUTCOME_MEASURED;
     free(variant->decided_by);
     variant->decided_by = NULL;
-    check(record_result(record, id, variant, "screening", &error), &error);
+    check(record_result(record, id, variant, "screening", &error));
     assert_int_equal(count_failures(record), 1);
     record_close(record);
-    study_release(&study);
 }
 
 /* A variant that failed on some data still counts as failed when these data come back, whatever it did on
  * others in between; on others, such as corrected ones, it does not. */
 static void test_on_other_data_nothing_takes_a_failure_back_for_the_present_ones(void **state)
 {
-    struct error error;
-    struct study study;
-    int64_t id = 0;
     fixture_study(&study);
     struct record *record = open_record("record.sqlite");
     struct result *variant = &study.results[4];
@@ -284,38 +277,34 @@ static void test_on_other_data_nothing_takes_a_failure_back_for_the_present_ones
         struct study again;
         fixture_subject(&again);
         (void)snprintf(again.data_hash, sizeof again.data_hash, i == 1 ? "b" : "a");
-        check(record_begin(record, &again, true, &id, &error), &error);
+        check(record_begin(record, &again, true, &id, &error));
         study_release(&again);
         variant->outcome = i == 0 ? OUTCOME_TIMEOUT : OUTCOME_MEASURED;
-        check(record_result(record, id, variant, "screening", &error), &error);
+        check(record_result(record, id, variant, "screening", &error));
         assert_int_equal(count_failures_on(record, "a"), i < 2);
         assert_int_equal(count_failures_on(record, "b"), i < 1);
     }
     record_close(record);
-    study_release(&study);
 }
 
 /* The median of the result with that block size; 0: there is none. */
-static double near_median(const struct study *study, int64_t block_size)
+static double near_median(const struct study *stored, int64_t block_size)
 {
-    for (size_t i = 0; i < study->result_count; i++)
-        if (bindings_find(&study->results[i].parameters, "block_size")->as.integer == block_size)
-            return study->results[i].time.median_ns;
+    for (size_t i = 0; i < stored->result_count; i++)
+        if (bindings_find(&stored->results[i].parameters, "block_size")->as.integer == block_size)
+            return stored->results[i].time.median_ns;
     return 0;
 }
 
 /* A search asks for what was measured of the kernel elsewhere: the nearest first, its own left out. */
 static void test_near_studies_are_of_other_problems_and_gpus(void **state)
 {
-    struct error error;
-    struct study study;
     struct study own;
     struct study *near;
     size_t count = 0;
-    int64_t id = 0;
     struct record *record = open_record("record.sqlite");
-    own = take_up(record, &id);
-    check(record_near(record, &own, id, 0, &near, &count, &error), &error);
+    own = take_up(record);
+    check(record_near(record, &own, id, 0, &near, &count, &error));
     assert_int_equal(count, 0);
     free(near);
 
@@ -329,7 +318,7 @@ static void test_near_studies_are_of_other_problems_and_gpus(void **state)
                        i < 5 ? "NVIDIA B200" : "NVIDIA H200");
         store(record, &study);
     }
-    check(record_near(record, &own, id, 0, &near, &count, &error), &error);
+    check(record_near(record, &own, id, 0, &near, &count, &error));
     assert_int_equal(count, RECORD_NEAR_STUDIES);
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(near[i].result_count, study.result_count);
@@ -337,19 +326,16 @@ static void test_near_studies_are_of_other_problems_and_gpus(void **state)
         study_release(&near[i]);
     }
     free(near);
-    check(record_near(record, &own, id, id + 6, &near, &count, &error), &error);
+    check(record_near(record, &own, id, id + 6, &near, &count, &error));
     assert_int_equal(count, 1);
     study_release(&near[0]);
     free(near);
     record_close(record);
     study_release(&own);
-    study_release(&study);
 }
 
 static void test_takes_up_an_interrupted_study(void **state)
 {
-    struct error error;
-    struct study study;
     struct study resumed;
     int64_t first = 0;
     int64_t second = 0;
@@ -359,37 +345,36 @@ static void test_takes_up_an_interrupted_study(void **state)
     study.results[1].runs = 32;
     fixture_subject(&resumed);
     struct record *record = open_record("record.sqlite");
-    check(record_begin(record, &resumed, false, &first, &error), &error);
+    check(record_begin(record, &resumed, false, &first, &error));
     assert_int_equal(resumed.result_count, 0);
     for (size_t i = 0; i < 2; i++)
-        check(record_result(record, first, &study.results[i], "screening", &error), &error);
+        check(record_result(record, first, &study.results[i], "screening", &error));
     record_close(record);
 
     record = open_record("record.sqlite");
-    check(record_begin(record, &resumed, false, &second, &error), &error);
+    check(record_begin(record, &resumed, false, &second, &error));
     assert_int_equal(second, first);
     assert_int_equal(resumed.result_count, 2);
     assert_false(resumed.complete);
     assert_result_equal(&resumed.results[0], &study.results[0]);
     assert_result_equal(&resumed.results[1], &study.results[1]);
     for (size_t i = 2; i < study.result_count; i++)
-        check(record_result(record, second, &study.results[i], "screening", &error), &error);
-    check(record_finish(record, second, &study, &error), &error);
+        check(record_result(record, second, &study.results[i], "screening", &error));
+    check(record_finish(record, second, &study, &error));
     study_release(&resumed);
 
-    resumed = take_up(record, &second);
+    resumed = take_up(record);
     assert_study_equal(&resumed, &study);
     study_release(&resumed);
     record_close(record);
-    study_release(&study);
 }
 
-static size_t count_marks(const struct study *study)
+static size_t count_marks(const struct study *stored)
 {
     size_t marks = 0;
-    for (size_t i = 0; i < study->result_count; i++)
-        marks +=
-            (size_t)study->results[i].finalist + study->results[i].tied + study->results[i].judged;
+    for (size_t i = 0; i < stored->result_count; i++)
+        marks += (size_t)stored->results[i].finalist + stored->results[i].tied +
+                 stored->results[i].judged;
     return marks;
 }
 
@@ -397,20 +382,17 @@ static size_t count_marks(const struct study *study)
  * leaves the results of the others. */
 static void test_a_verdict_is_on_the_variants_that_it_judged(void **state)
 {
-    struct error error;
-    struct study study;
-    int64_t id = 0;
     fixture_study(&study);
     size_t whole = study.result_count;
     struct record *record = open_record("record.sqlite");
     store(record, &study);
-    struct study known = take_up(record, &id);
+    struct study known = take_up(record);
     for (size_t i = 0; i < whole; i++)
         assert_true(known.results[i].judged);
     study_release(&known);
 
-    check(record_reopen(record, id, &error), &error);
-    known = take_up(record, &id);
+    check(record_reopen(record, id, &error));
+    known = take_up(record);
     assert_false(known.complete);
     assert_false(known.has_winner);
     assert_int_equal(known.result_count, whole);
@@ -420,9 +402,9 @@ static void test_a_verdict_is_on_the_variants_that_it_judged(void **state)
     study.result_count = 1; /* the narrow sweep */
     study.winner = 0;
     study.results[0].finalist = study.results[0].tied = true;
-    check(record_finish(record, id, &study, &error), &error);
+    check(record_finish(record, id, &study, &error));
     study.result_count = whole;
-    known = take_up(record, &id);
+    known = take_up(record);
     assert_true(known.complete);
     assert_int_equal(known.result_count, whole);
     assert_int_equal(count_marks(&known), 3);
@@ -434,28 +416,27 @@ static void test_a_verdict_is_on_the_variants_that_it_judged(void **state)
     assert_int_equal(known.winner, 0);
     study_release(&known);
     record_close(record);
-    study_release(&study);
 }
 
 /* What may be another in a later run; SM_COUNT and MEMORY as in another card, or a part of one, that is sold under
  * the same name. */
 enum change { NOTHING, DATE, TEMPLATE, PROBLEM, DRIVER, NVRTC, CACHE, MODE, GPU, SM_COUNT, MEMORY };
 
-static void change_study(struct study *study, enum change change)
+static void change_study(struct study *stored, enum change change)
 {
-    struct environment *environment = &study->environment;
+    struct environment *environment = &stored->environment;
     if (change == DATE)
         strcpy(environment->date, "2027-01-01T00:00:00Z");
     if (change == TEMPLATE)
-        study->template_hash[0] = 'f';
+        stored->template_hash[0] = 'f';
     if (change == PROBLEM)
-        bindings_set(&study->problem, "n", value_integer(1024));
+        bindings_set(&stored->problem, "n", value_integer(1024));
     if (change == DRIVER)
         strcpy(environment->gpu.driver, "13.1");
     if (change == NVRTC)
         strcpy(environment->nvrtc, "12.9");
     if (change == CACHE)
-        strcpy(study->cache, "warm");
+        strcpy(stored->cache, "warm");
     if (change == GPU)
         strcpy(environment->gpu.name, "NVIDIA A100");
     environment->static_mode = change == MODE;
@@ -466,13 +447,11 @@ static void change_study(struct study *study, enum change change)
 /* Begins a study of the fixture's subject after the change; says whether the first one was taken up. */
 static bool taken_up(struct record *record, enum change change, bool afresh)
 {
-    struct study study;
-    struct error error;
-    int64_t id = 0;
-    fixture_subject(&study);
-    change_study(&study, change);
-    check(record_begin(record, &study, afresh, &id, &error), &error);
-    study_release(&study);
+    struct study stored;
+    fixture_subject(&stored);
+    change_study(&stored, change);
+    check(record_begin(record, &stored, afresh, &id, &error));
+    study_release(&stored);
     return id == 1;
 }
 
@@ -486,38 +465,33 @@ static void test_takes_up_the_same_subject_only(void **state)
     record_close(record);
 }
 
-static void store_two(struct record *record, int64_t id, const struct study *study, size_t first)
+static void store_two(struct record *record, size_t first)
 {
-    struct error error;
     const size_t indices[] = {first, first + 1};
-    check(record_reopen(record, id, &error), &error);
-    check(record_results(record, id, study->results, indices, 2, "screening", &error), &error);
+    check(record_reopen(record, id, &error));
+    check(record_results(record, id, study.results, indices, 2, "screening", &error));
 }
 
 /* Two runs share a study; the variants that each judges are not those of the other. */
 static void test_a_verdict_is_not_on_the_variants_of_another_run(void **state)
 {
-    struct error error;
-    struct study study;
-    int64_t id = 0;
     fixture_study(&study);
     size_t whole = study.result_count;
     struct record *one = open_record("record.sqlite");
     struct record *other = open_record("record.sqlite");
-    struct study subject = take_up(one, &id);
+    struct study subject = take_up(one);
     study_release(&subject);
-    store_two(one, id, &study, 0);
-    store_two(other, id, &study, 2);
+    store_two(one, 0);
+    store_two(other, 2);
     study.result_count = 2;
     study.winner = 0;
-    check(record_finish(one, id, &study, &error), &error);
+    check(record_finish(one, id, &study, &error));
     study.result_count = whole;
-    subject = take_up(other, &id);
+    subject = take_up(other);
     assert_int_equal(subject.result_count, 4);
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(subject.results[i].judged, i < 2);
     study_release(&subject);
-    study_release(&study);
     record_close(one);
     record_close(other);
 }
@@ -526,37 +500,33 @@ static void test_a_verdict_is_not_on_the_variants_of_another_run(void **state)
  * screening may have given what hung more time. */
 static void test_what_fails_in_another_run_does_not_win(void **state)
 {
-    struct error error;
-    struct study study;
-    int64_t id = 0;
     fixture_study(&study);
     const size_t winner = study.winner;
     struct record *one = open_record("record.sqlite");
     struct record *other = open_record("record.sqlite");
-    struct study subject = take_up(one, &id);
+    struct study subject = take_up(one);
     study_release(&subject);
     for (size_t i = 0; i < study.result_count; i++)
-        check(record_result(one, id, &study.results[i], "screening", &error), &error);
+        check(record_result(one, id, &study.results[i], "screening", &error));
     const enum outcome failures[] = {OUTCOME_TIMEOUT, OUTCOME_FAULT};
     for (size_t i = 0; i < 2; i++) {
         struct result failed = study.results[winner];
         failed.outcome = failures[i];
         failed.reason = (char *)"an illegal address";
-        check(record_result(other, id, &failed, "screening", &error), &error);
+        check(record_result(other, id, &failed, "screening", &error));
         if (failures[i] == OUTCOME_TIMEOUT)
-            check(record_result(one, id, &study.results[winner], "screening", &error), &error);
+            check(record_result(one, id, &study.results[winner], "screening", &error));
         else
-            check(record_result(one, id, &study.results[winner], "finals", &error), &error);
-        check(record_finish(one, id, &study, &error), &error);
+            check(record_result(one, id, &study.results[winner], "finals", &error));
+        check(record_finish(one, id, &study, &error));
         assert_int_equal(study.complete, failures[i] == OUTCOME_TIMEOUT);
     }
     assert_false(study.has_winner);
     assert_int_equal(study.results[winner].outcome, OUTCOME_FAULT);
     assert_string_equal(study.results[winner].reason, "an illegal address");
-    subject = take_up(other, &id);
+    subject = take_up(other);
     assert_int_equal(subject.results[winner].outcome, OUTCOME_FAULT);
     study_release(&subject);
-    study_release(&study);
     record_close(one);
     record_close(other);
 }
@@ -573,10 +543,7 @@ static void test_what_failed_under_another_name_is_not_the_winner_any_more(void 
                  {OUTCOME_TIMEOUT, false, true},
                  {OUTCOME_LAUNCH_ERROR, false, false}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct error error;
-        struct study study;
         struct study named;
-        int64_t id = 0;
         fixture_study(&study);
         struct result *winner = &study.results[study.winner];
         (void)strcpy(winner->run_hash, "0123456789abcdef0123456789abcdef");
@@ -587,20 +554,20 @@ static void test_what_failed_under_another_name_is_not_the_winner_any_more(void 
         free(named.kernel);
         named.kernel = alloc_string("reduce_sum.cover");
         bindings_copy(&named.problem, &study.problem);
-        check(record_begin(record, &named, false, &id, &error), &error);
+        check(record_begin(record, &named, false, &id, &error));
         study_release(&named);
         winner->outcome = cases[i].outcome;
         if (cases[i].twin)
             bindings_set(&winner->parameters, "block_size", value_integer(7));
-        check(record_result(record, id, winner, "finals", &error), &error);
+        check(record_result(record, id, winner, "finals", &error));
 
-        struct study again = take_up(record, &id);
+        struct study again = take_up(record);
         assert_int_equal(again.complete, !cases[i].refutes);
         assert_int_equal(again.has_winner, !cases[i].refutes);
         assert_int_equal(again.results[study.winner].outcome,
                          cases[i].refutes ? cases[i].outcome : OUTCOME_MEASURED);
         study_release(&again);
-        again = take_up(record, &id); /* as is known now */
+        again = take_up(record); /* as is known now */
         assert_int_equal(again.complete, !cases[i].refutes);
         study_release(&again);
         record_close(record);
@@ -624,21 +591,18 @@ static int64_t count_of(const char *path, const char *sql)
 
 static void test_keeps_the_samples_of_both_phases(void **state)
 {
-    struct error error;
-    struct study study;
-    int64_t id = 0;
     fixture_study(&study);
     struct result *result = &study.results[0];
     struct record *record = open_record("record.sqlite");
-    struct study subject = take_up(record, &id);
-    check(record_result(record, id, result, "screening", &error), &error);
+    struct study subject = take_up(record);
+    check(record_result(record, id, result, "screening", &error));
     result->samples_ns[0] = 1;
     result->sample_count = result->time.count = 2;
-    check(record_result(record, id, result, "finals", &error), &error);
-    check(record_result(record, id, result, "finals", &error), &error);
+    check(record_result(record, id, result, "finals", &error));
+    check(record_result(record, id, result, "finals", &error));
     study_release(&subject);
 
-    subject = take_up(record, &id);
+    subject = take_up(record);
     assert_int_equal(subject.result_count, 1);
     assert_result_equal(&subject.results[0], result);
     record_close(record);
@@ -648,21 +612,18 @@ static void test_keeps_the_samples_of_both_phases(void **state)
         count_of("record.sqlite", "SELECT count(*) FROM measurement WHERE phase = 'finals'"), 2);
 
     record = open_record("record.sqlite");
-    check(record_result(record, id, result, "screening", &error), &error);
+    check(record_result(record, id, result, "screening", &error));
     record_close(record);
     assert_int_equal(count_of("record.sqlite", "SELECT count(*) FROM sample"), 2);
     study_release(&subject);
-    study_release(&study);
 }
 
 static void test_views_answer_a_users_questions(void **state)
 {
-    struct study study;
     fixture_study(&study);
     struct record *record = open_record("record.sqlite");
     store(record, &study);
     record_close(record);
-    study_release(&study);
     assert_int_equal(count_of("record.sqlite",
                               "SELECT json_extract(parameters, '$.block_size') FROM best WHERE"
                               " kernel = 'reduce_sum' AND json_extract(problem, '$.n') = 16777216"
@@ -678,7 +639,6 @@ static void test_views_answer_a_users_questions(void **state)
 static void assert_unreadable(const char *path, const char *message)
 {
     struct record *record = NULL;
-    struct error error = {0};
     char *before = scratch_read(path);
     assert_int_equal(record_open_existing(&record, path, &error), ERROR_RECORD);
     assert_null(record);
@@ -695,9 +655,8 @@ static void assert_set_aside(const char *path, const char *expected, bool was_ol
 {
     struct record *record = NULL;
     struct record_repair repair;
-    struct error error = {0};
     char *before = scratch_read(path);
-    check(record_open(&record, path, &repair, &error), &error);
+    check(record_open(&record, path, &repair, &error));
     record_close(record);
     assert_string_equal(repair.set_aside, expected);
     assert_int_equal(repair.was_old, was_old);
@@ -706,7 +665,7 @@ static void assert_set_aside(const char *path, const char *expected, bool was_ol
     free(before);
     free(after);
     free(repair.set_aside);
-    check(record_open_existing(&record, path, &error), &error);
+    check(record_open_existing(&record, path, &error));
     record_close(record);
 }
 
@@ -735,7 +694,6 @@ static void test_a_newer_record_is_refused_and_left_alone(void **state)
 {
     struct record *record = NULL;
     struct record_repair repair;
-    struct error error = {0};
     record_close(open_record("newer.sqlite"));
     execute("newer.sqlite", "PRAGMA user_version = 99");
     assert_int_equal(record_open(&record, "newer.sqlite", &repair, &error), ERROR_RECORD);
@@ -747,7 +705,6 @@ static void test_a_newer_record_is_refused_and_left_alone(void **state)
 
 static void test_an_older_record_is_set_aside_whole(void **state)
 {
-    struct study study;
     fixture_study(&study);
     for (int i = 1; i <= 2; i++) {
         char expected[64];
@@ -761,7 +718,6 @@ static void test_an_older_record_is_set_aside_whole(void **state)
         assert_int_equal(count_of("record.sqlite", "SELECT count(*) FROM study"), 0);
         assert_int_equal(count_of(expected, "SELECT count(*) FROM variant"), study.result_count);
     }
-    study_release(&study);
 }
 
 static void test_a_changed_table_is_damage(void **state)
@@ -778,8 +734,6 @@ static void test_a_removed_record_is_not_written_to(void **state)
 {
     struct record *record = open_record("record.sqlite");
     struct study subject;
-    struct error error;
-    int64_t id = 0;
     fixture_subject(&subject);
     assert_int_equal(unlink("record.sqlite"), 0);
     assert_int_equal(record_begin(record, &subject, true, &id, &error), ERROR_RECORD);
@@ -794,26 +748,24 @@ static int write_as(int number)
 {
     struct record *record = NULL;
     struct record_repair repair;
-    struct error error = {0};
-    struct study study;
-    int64_t id = 0;
-    fixture_study(&study);
-    bindings_set(&study.problem, "n", value_integer(number));
+    struct study stored;
+    fixture_study(&stored);
+    bindings_set(&stored.problem, "n", value_integer(number));
     struct study subject;
     fixture_subject(&subject);
-    bindings_copy(&subject.problem, &study.problem);
+    bindings_copy(&subject.problem, &stored.problem);
     int result = record_open(&record, "record.sqlite", &repair, &error);
     if (result == 0)
         result = record_begin(record, &subject, false, &id, &error);
-    for (size_t i = 0; result == 0 && i < study.result_count; i++)
-        result = record_result(record, id, &study.results[i], "screening", &error);
+    for (size_t i = 0; result == 0 && i < stored.result_count; i++)
+        result = record_result(record, id, &stored.results[i], "screening", &error);
     if (result == 0)
-        result = record_finish(record, id, &study, &error);
+        result = record_finish(record, id, &stored, &error);
     if (result != 0)
         (void)fprintf(stderr, "writer %d: %s\n", number, error.message);
     record_close(record);
     study_release(&subject);
-    study_release(&study);
+    study_release(&stored);
     return result;
 }
 
@@ -853,11 +805,9 @@ static void test_reads_a_record_in_a_closed_folder(void **state)
     assert_int_equal(mkdir("closed", 0755), 0);
     assert_int_equal(chmod(*state, 0755), 0);
     struct record *record = open_record("closed/record?%#.sqlite");
-    struct study study;
     fixture_study(&study);
     store(record, &study);
     record_close(record);
-    study_release(&study);
     assert_int_equal(chmod("closed/record?%#.sqlite", 0444), 0);
     assert_int_equal(chmod("closed", 0555), 0);
     pid_t child = fork();
@@ -870,30 +820,32 @@ static void test_reads_a_record_in_a_closed_folder(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+#define RECORD_TEST(function) cmocka_unit_test_setup_teardown(function, scratch_enter, leave)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(test_studies_read_back_as_they_were),
-        SCRATCH_TEST(test_imported_results_are_kept_apart),
-        SCRATCH_TEST(test_a_failure_counts_until_the_variant_is_tried_again),
-        SCRATCH_TEST(test_neither_a_constraint_nor_another_run_takes_a_failure_of_the_study_back),
-        SCRATCH_TEST(test_on_other_data_nothing_takes_a_failure_back_for_the_present_ones),
-        SCRATCH_TEST(test_near_studies_are_of_other_problems_and_gpus),
-        SCRATCH_TEST(test_takes_up_an_interrupted_study),
-        SCRATCH_TEST(test_a_verdict_is_on_the_variants_that_it_judged),
-        SCRATCH_TEST(test_a_verdict_is_not_on_the_variants_of_another_run),
-        SCRATCH_TEST(test_what_fails_in_another_run_does_not_win),
-        SCRATCH_TEST(test_what_failed_under_another_name_is_not_the_winner_any_more),
-        SCRATCH_TEST(test_takes_up_the_same_subject_only),
-        SCRATCH_TEST(test_keeps_the_samples_of_both_phases),
-        SCRATCH_TEST(test_views_answer_a_users_questions),
-        SCRATCH_TEST(test_foreign_files_are_kept),
-        SCRATCH_TEST(test_a_newer_record_is_refused_and_left_alone),
-        SCRATCH_TEST(test_an_older_record_is_set_aside_whole),
-        SCRATCH_TEST(test_a_changed_table_is_damage),
-        SCRATCH_TEST(test_a_removed_record_is_not_written_to),
-        SCRATCH_TEST(test_several_processes_write_at_once),
-        SCRATCH_TEST(test_reads_a_record_in_a_closed_folder),
+        RECORD_TEST(test_studies_read_back_as_they_were),
+        RECORD_TEST(test_imported_results_are_kept_apart),
+        RECORD_TEST(test_a_failure_counts_until_the_variant_is_tried_again),
+        RECORD_TEST(test_neither_a_constraint_nor_another_run_takes_a_failure_of_the_study_back),
+        RECORD_TEST(test_on_other_data_nothing_takes_a_failure_back_for_the_present_ones),
+        RECORD_TEST(test_near_studies_are_of_other_problems_and_gpus),
+        RECORD_TEST(test_takes_up_an_interrupted_study),
+        RECORD_TEST(test_a_verdict_is_on_the_variants_that_it_judged),
+        RECORD_TEST(test_a_verdict_is_not_on_the_variants_of_another_run),
+        RECORD_TEST(test_what_fails_in_another_run_does_not_win),
+        RECORD_TEST(test_what_failed_under_another_name_is_not_the_winner_any_more),
+        RECORD_TEST(test_takes_up_the_same_subject_only),
+        RECORD_TEST(test_keeps_the_samples_of_both_phases),
+        RECORD_TEST(test_views_answer_a_users_questions),
+        RECORD_TEST(test_foreign_files_are_kept),
+        RECORD_TEST(test_a_newer_record_is_refused_and_left_alone),
+        RECORD_TEST(test_an_older_record_is_set_aside_whole),
+        RECORD_TEST(test_a_changed_table_is_damage),
+        RECORD_TEST(test_a_removed_record_is_not_written_to),
+        RECORD_TEST(test_several_processes_write_at_once),
+        RECORD_TEST(test_reads_a_record_in_a_closed_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
