@@ -209,8 +209,6 @@ static void the_cache_is_where_the_user_wants_it(void **state)
     free(path);
 }
 
-/* --- the size limit --- */
-
 enum { HOUR = 60 * 60, DAY = 24 * HOUR };
 
 /* --- a cache of files that are entries by their names --- */
@@ -283,27 +281,6 @@ static struct cubin_cache_contents clear(void)
         fail_msg("%s", error.message);
     return removed;
 }
-
-/* --- the limit --- */
-
-static void the_oldest_used_go_first_and_no_more_than_needed(void **state)
-{
-    for (unsigned i = 0; i < 30; i++)
-        make_entry(i, 100, (long)(i * 7 % 30 + 1) * DAY); /* not in the order of their names */
-    run(100, 3000);
-    assert_int_equal(measure().entries, 30); /* the limit is reached, not passed */
-    make_entry(30, 100, 0);
-    run(100, 3000);
-    struct cubin_cache_contents contents = measure();
-    assert_int_equal(contents.entries, 27); /* 10 % below */
-    assert_int_equal(contents.bytes, 2700);
-    for (unsigned i = 0; i < 30; i++)
-        assert_int_equal(entry_exists(i), i * 7 % 30 + 1 <= 26);
-    assert_true(entry_exists(30));
-    assert_in_range(time(NULL) - contents.oldest_s, 26 * DAY, 26 * DAY + 100);
-}
-
-/* --- what is ours --- */
 
 static const char *const foreign[] = {
     "c/notes.txt",
@@ -389,8 +366,6 @@ static void temporaries_that_were_left_go_after_a_day(void **state)
     assert_false(exists("c/cubin/06"));
 }
 
-/* --- clearing --- */
-
 /* As a user to whom the folder is closed: the child gives up root if it has it. */
 static int use_closed_cache(void)
 {
@@ -426,8 +401,6 @@ static void a_cache_that_cannot_be_written_is_left_alone(void **state)
     assert_true(entry_exists(1));
 }
 
-/* --- use --- */
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -437,7 +410,6 @@ int main(void)
         SCRATCH_TEST(what_cannot_be_an_entry_is_replaced),
         cmocka_unit_test(the_key_stands_for_everything_that_went_in),
         cmocka_unit_test(the_cache_is_where_the_user_wants_it),
-        SCRATCH_TEST(the_oldest_used_go_first_and_no_more_than_needed),
         SCRATCH_TEST(only_entries_and_temporaries_go),
         SCRATCH_TEST(a_size_file_that_is_a_link_is_not_followed),
         SCRATCH_TEST(temporaries_that_were_left_go_after_a_day),

@@ -161,41 +161,12 @@ static void standard_headers_and_cpp_names_are_no_obstacle(void **state)
     free(header_option);
 }
 
-static void a_refusal_is_the_one_without(void **state)
-{
-    const char *const options[] = {"-I.", "-DBLOCK_SIZE=64"};
-    const char *const good = "extern \"C\" __global__ void k(float *x) { *x = 1; }\n";
-    assert_int_equal(scratch_write("heavy.h", "typedef int whole;\n"), 0);
-    struct precompiler precompiler = new_precompiler();
-    for (int made = 0; made < 2; made++) { /* while the header is made, and once it is there */
-        struct precompilation job =
-            job_of("#include <heavy.h>\n\nextern \"C\" __global__ void k(whole *x) { y = 1; }\n",
-                   options, 2);
-        struct compilation plain;
-        struct compilation compilation = compile(&precompiler, &job);
-        assert_int_equal(nvrtc_compile(nvrtc, job.name, job.text, job.arch, job.options,
-                                       job.option_count, &plain, NULL),
-                         0);
-        assert_null(compilation.cubin);
-        assert_non_null(strstr(compilation.log, "k.cu(3): error"));
-        assert_string_equal(compilation.log, plain.log);
-        compilation_release(&compilation);
-        compilation_release(&plain);
-        job.text = good;
-        compilation = compile(&precompiler, &job);
-        assert_non_null(compilation.cubin);
-        compilation_release(&compilation);
-    }
-    precompiler_release(&precompiler);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         SCRATCH_TEST(definitions_come_after_the_header_and_options_before),
         SCRATCH_TEST(a_source_that_does_not_begin_with_the_header_is_compiled_as_it_is),
         SCRATCH_TEST(standard_headers_and_cpp_names_are_no_obstacle),
-        SCRATCH_TEST(a_refusal_is_the_one_without),
     };
     return cmocka_run_group_tests(tests, open_nvrtc, close_nvrtc);
 }

@@ -24,30 +24,10 @@ static double one_wins(size_t configuration, double n)
     return n * (configuration == 3 ? 1.0 : 1.1 + (double)configuration * 0.1);
 }
 
-static void test_one_that_wins_everywhere_is_enough(void **state)
-{
-    struct invented invented;
-    size_t chosen[4];
-    invented_init(&invented, one_wins, 6, 10, 4);
-    assert_int_equal(choice_make(&invented.losses, 4, CHOICE_WORTH, chosen), 1);
-    assert_int_equal(chosen[0], 3);
-    invented_release(&invented);
-}
-
 static double all_alike(size_t configuration, double n)
 {
     (void)configuration;
     return n;
-}
-
-static void test_of_equals_the_first_is_chosen(void **state)
-{
-    struct invented invented;
-    size_t chosen[4];
-    invented_init(&invented, all_alike, 5, 7, 4);
-    assert_int_equal(choice_make(&invented.losses, 4, CHOICE_WORTH, chosen), 1);
-    assert_int_equal(chosen[0], 0);
-    invented_release(&invented);
 }
 
 /* 0 is never bad, 1 and 2 are each best at one end and bad at the other. */
@@ -58,19 +38,6 @@ static double crossing(size_t configuration, double n)
     return middle * pow(n / middle, powers[configuration]) * (configuration == 0 ? 1.02 : 1);
 }
 
-static void test_the_robust_one_is_chosen_alone_and_the_specialists_together(void **state)
-{
-    struct invented invented;
-    size_t chosen[3];
-    invented_init(&invented, crossing, 3, 19, 2);
-    assert_int_equal(choice_make(&invented.losses, 1, CHOICE_WORTH, chosen), 1);
-    assert_int_equal(chosen[0], 0);
-    assert_int_equal(choice_make(&invented.losses, 2, CHOICE_WORTH, chosen), 2);
-    assert_int_equal(chosen[0] + chosen[1], 3);
-    assert_true(choice_loss(&invented.losses, chosen, 2).worst < 1e-9);
-    invented_release(&invented);
-}
-
 /* 0 is the fastest, but fails above 2^14. */
 static double fails_above(size_t configuration, double n)
 {
@@ -79,31 +46,42 @@ static double fails_above(size_t configuration, double n)
     return n * (1 + 0.3 * (double)configuration);
 }
 
-static void test_what_fails_somewhere_is_not_chosen_alone(void **state)
-{
-    struct invented invented;
-    size_t chosen[2];
-    invented_init(&invented, fails_above, 3, 10, 2);
-    assert_int_equal(choice_make(&invented.losses, 1, CHOICE_WORTH, chosen), 1);
-    assert_int_equal(chosen[0], 1);
-    assert_int_equal(choice_make(&invented.losses, 2, CHOICE_WORTH, chosen), 2);
-    assert_int_equal(chosen[0] + chosen[1], 1);
-    invented_release(&invented);
-}
-
 static double not_measured(size_t configuration, double n)
 {
     return configuration == 0 && n > 4096 ? TIME_MISSING : n * (1 + 0.05 * (double)configuration);
 }
 
-static void test_what_was_hardly_measured_is_not_trusted(void **state)
+static void test_the_few_that_lose_least_together_are_chosen(void **state)
 {
-    struct invented invented;
-    size_t chosen[1];
-    invented_init(&invented, not_measured, 2, 10, 2);
-    assert_int_equal(choice_make(&invented.losses, 1, CHOICE_WORTH, chosen), 1);
-    assert_int_equal(chosen[0], 1);
-    invented_release(&invented);
+    static const struct {
+        const char *name;
+        invented_time *time;
+        size_t configurations, sizes;
+        double step;
+        size_t limit, count, chosen[2]; /* in order of their numbers */
+    } cases[] = {
+        {"one that wins everywhere is enough", one_wins, 6, 10, 4, 4, 1, {3}},
+        {"of equals, the first", all_alike, 5, 7, 4, 4, 1, {0}},
+        {"the robust one alone", crossing, 3, 19, 2, 1, 1, {0}},
+        {"the specialists together", crossing, 3, 19, 2, 2, 2, {1, 2}},
+        {"what fails somewhere, not alone", fails_above, 3, 10, 2, 1, 1, {1}},
+        {"what fails somewhere, beside another", fails_above, 3, 10, 2, 2, 2, {0, 1}},
+        {"what was hardly measured is not trusted", not_measured, 2, 10, 2, 1, 1, {1}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct invented invented;
+        size_t chosen[4];
+        invented_init(&invented, cases[i].time, cases[i].configurations, cases[i].sizes,
+                      cases[i].step);
+        size_t count = choice_make(&invented.losses, cases[i].limit, CHOICE_WORTH, chosen);
+        bool swap = count == 2 && chosen[0] > chosen[1];
+        if (count != cases[i].count || chosen[swap] != cases[i].chosen[0] ||
+            (count == 2 && chosen[!swap] != cases[i].chosen[1]))
+            fail_msg("%s: %zu, first %zu", cases[i].name, count, chosen[0]);
+        if (cases[i].time == crossing && count == 2)
+            assert_true(choice_loss(&invented.losses, chosen, 2).worst < 1e-9);
+        invented_release(&invented);
+    }
 }
 
 static double none_works(size_t configuration, double n)
@@ -183,11 +161,7 @@ static void test_a_single_bad_size_does_not_decide_but_several_do(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_that_wins_everywhere_is_enough),
-        cmocka_unit_test(test_of_equals_the_first_is_chosen),
-        cmocka_unit_test(test_the_robust_one_is_chosen_alone_and_the_specialists_together),
-        cmocka_unit_test(test_what_fails_somewhere_is_not_chosen_alone),
-        cmocka_unit_test(test_what_was_hardly_measured_is_not_trusted),
+        cmocka_unit_test(test_the_few_that_lose_least_together_are_chosen),
         cmocka_unit_test(test_a_size_at_which_everything_fails_counts_for_nothing),
         cmocka_unit_test(test_the_choice_is_near_the_best_of_all_sets),
         cmocka_unit_test(test_a_single_bad_size_does_not_decide_but_several_do),

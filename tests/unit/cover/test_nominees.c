@@ -15,123 +15,115 @@ enum { SIZES = 3 };
 static const int64_t values[SIZES] = {1024, 4096, 16384};
 
 /* Studies of a parameter `block` at these sizes, of a space of `points` variants. */
-struct scene {
+static struct scene {
     struct study studies[SIZES];
     struct sizes sizes;
     struct nominees nominees;
     struct nominees refuted;
-};
+} scene;
 
-static void scene_init(struct scene *scene, uint64_t points)
+static void scene_init(uint64_t points)
 {
-    *scene = (struct scene){.sizes = {.axes = 1}};
+    scene = (struct scene){.sizes = {.axes = 1}};
     for (size_t i = 0; i < SIZES; i++) {
-        (void)sizes_add(&scene->sizes, &values[i]);
-        scene->studies[i].points = points;
+        (void)sizes_add(&scene.sizes, &values[i]);
+        scene.studies[i].points = points;
     }
 }
 
-static void scene_release(struct scene *scene)
+static int leave(void **state)
 {
     for (size_t i = 0; i < SIZES; i++)
-        study_release(&scene->studies[i]);
-    sizes_release(&scene->sizes);
-    nominees_release(&scene->nominees);
-    nominees_release(&scene->refuted);
+        study_release(&scene.studies[i]);
+    sizes_release(&scene.sizes);
+    nominees_release(&scene.nominees);
+    nominees_release(&scene.refuted);
+    return 0;
 }
 
 /* A time of 0 is a wrong result. */
-static void add(struct scene *scene, size_t size, int64_t block, double time_ns)
+static void add(size_t size, int64_t block, double time_ns)
 {
-    struct study *study = &scene->studies[size];
+    struct study *study = &scene.studies[size];
     struct result *result = ARRAY_APPEND(study->results, study->result_count);
     bindings_set(&result->parameters, "block", value_integer(block));
     result->outcome = time_ns > 0 ? OUTCOME_MEASURED : OUTCOME_WRONG_RESULT;
     result->time.median_ns = time_ns;
 }
 
-static int64_t block_of(const struct scene *scene, size_t nominee)
+static int64_t block_of(size_t nominee)
 {
-    return bindings_find(&scene->nominees.items[nominee], "block")->as.integer;
+    return bindings_find(&scene.nominees.items[nominee], "block")->as.integer;
 }
 
-static bool nominate(struct scene *scene, size_t limit)
+static bool nominate(size_t limit)
 {
-    return nominees_nominate(&scene->nominees, &scene->refuted, scene->studies, &scene->sizes,
-                             limit, limit);
+    return nominees_nominate(&scene.nominees, &scene.refuted, scene.studies, &scene.sizes, limit,
+                             limit);
 }
 
 static void test_what_is_refuted_is_not_nominated(void **state)
 {
-    struct scene scene;
-    scene_init(&scene, 3);
+    scene_init(3);
     for (size_t i = 0; i < SIZES; i++) {
-        add(&scene, i, 64, i < 2 ? 100 : 0);
-        add(&scene, i, 128, 200);
-        add(&scene, i, 256, 210);
+        add(i, 64, i < 2 ? 100 : 0);
+        add(i, 128, 200);
+        add(i, 256, 210);
     }
     (void)nominees_add(&scene.refuted, &scene.studies[0].results[0].parameters);
-    assert_true(nominate(&scene, 8));
+    assert_true(nominate(8));
     assert_int_equal(scene.nominees.count, 2); /* the third is near the fastest of the others */
-    assert_int_equal(block_of(&scene, 0), 128);
-    assert_int_equal(block_of(&scene, 1), 256);
-    scene_release(&scene);
+    assert_int_equal(block_of(0), 128);
+    assert_int_equal(block_of(1), 256);
 }
 
 static void test_the_fastest_of_each_size_are_nominated(void **state)
 {
-    struct scene scene;
-    scene_init(&scene, 4);
+    scene_init(4);
     for (size_t i = 0; i < SIZES; i++) {
-        add(&scene, i, 64, i == 0 ? 100 : 200);
-        add(&scene, i, 128, i == 0 ? 120 : 150); /* second, but needed nowhere */
-        add(&scene, i, 256, 140);
-        add(&scene, i, 512, 300); /* far behind */
+        add(i, 64, i == 0 ? 100 : 200);
+        add(i, 128, i == 0 ? 120 : 150); /* second, but needed nowhere */
+        add(i, 256, 140);
+        add(i, 512, 300); /* far behind */
     }
-    assert_true(nominate(&scene, 8));
+    assert_true(nominate(8));
     assert_int_equal(scene.nominees.count, 3);
-    assert_int_equal(block_of(&scene, 0) + block_of(&scene, 1), 64 + 256);
-    assert_int_equal(block_of(&scene, 2), 128);
-    assert_false(nominate(&scene, 8)); /* nothing new */
-    scene_release(&scene);
+    assert_int_equal(block_of(0) + block_of(1), 64 + 256);
+    assert_int_equal(block_of(2), 128);
+    assert_false(nominate(8)); /* nothing new */
 }
 
 /* First those that lose least together, then the second of each size. */
 static void test_the_limit_leaves_out_lower_ranks(void **state)
 {
-    struct scene scene;
-    scene_init(&scene, 1000);
+    scene_init(1000);
     for (size_t i = 0; i < SIZES; i++)
         for (int64_t rank = 0; rank < 4; rank++)
-            add(&scene, i, 1000 * (rank + 1) + (int64_t)i, 100 + (double)rank);
-    assert_true(nominate(&scene, 5));
+            add(i, 1000 * (rank + 1) + (int64_t)i, 100 + (double)rank);
+    assert_true(nominate(5));
     assert_int_equal(scene.nominees.count, 5);
     for (size_t i = 0; i < 5; i++)
-        assert_int_equal(block_of(&scene, i) / 1000, i < SIZES ? 1 : 2);
-    scene_release(&scene);
+        assert_int_equal(block_of(i) / 1000, i < SIZES ? 1 : 2);
 }
 
 static void test_a_winner_that_was_not_tried_elsewhere_is_nominated(void **state)
 {
-    struct scene scene;
-    scene_init(&scene, 1000);
+    scene_init(1000);
     for (size_t i = 0; i < SIZES; i++)
-        add(&scene, i, 64, 100);
-    add(&scene, 1, 512, 80);
-    assert_true(nominate(&scene, 8));
+        add(i, 64, 100);
+    add(1, 512, 80);
+    assert_true(nominate(8));
     assert_int_equal(scene.nominees.count, 2);
-    assert_int_equal(block_of(&scene, 0) + block_of(&scene, 1), 64 + 512);
-    scene_release(&scene);
+    assert_int_equal(block_of(0) + block_of(1), 64 + 512);
 }
 
 static void test_times_tell_failed_from_not_tried(void **state)
 {
-    struct scene scene;
-    scene_init(&scene, 2);
-    add(&scene, 0, 64, 100);
-    add(&scene, 0, 128, 0);
-    add(&scene, 1, 64, 100); /* 128 was not tried: one of two points */
-    add(&scene, 2, 64, 100); /* a constraint rules 128 out */
+    scene_init(2);
+    add(0, 64, 100);
+    add(0, 128, 0);
+    add(1, 64, 100); /* 128 was not tried: one of two points */
+    add(2, 64, 100); /* a constraint rules 128 out */
     scene.studies[2].rejected = 1;
     struct bindings parameters = {0};
     for (int64_t block = 64; block <= 128; block *= 2) {
@@ -145,17 +137,16 @@ static void test_times_tell_failed_from_not_tried(void **state)
     assert_true(times[SIZES + 2] == TIME_RULED_OUT);
     free(times);
     bindings_release(&parameters);
-    scene_release(&scene);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_refuted_is_not_nominated),
-        cmocka_unit_test(test_the_fastest_of_each_size_are_nominated),
-        cmocka_unit_test(test_the_limit_leaves_out_lower_ranks),
-        cmocka_unit_test(test_a_winner_that_was_not_tried_elsewhere_is_nominated),
-        cmocka_unit_test(test_times_tell_failed_from_not_tried),
+        cmocka_unit_test_teardown(test_what_is_refuted_is_not_nominated, leave),
+        cmocka_unit_test_teardown(test_the_fastest_of_each_size_are_nominated, leave),
+        cmocka_unit_test_teardown(test_the_limit_leaves_out_lower_ranks, leave),
+        cmocka_unit_test_teardown(test_a_winner_that_was_not_tried_elsewhere_is_nominated, leave),
+        cmocka_unit_test_teardown(test_times_tell_failed_from_not_tried, leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

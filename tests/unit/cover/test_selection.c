@@ -5,9 +5,25 @@
 
 enum { SIZES = 19 }; /* 2^10 … 2^28 */
 
-static const struct selection_option *best_of(const struct selection *selection)
+static struct invented invented;
+static struct selection selection;
+
+static int leave(void **state)
 {
-    return &selection->options[selection->best];
+    selection_release(&selection);
+    invented_release(&invented);
+    selection = (struct selection){0};
+    invented = (struct invented){0};
+    return 0;
+}
+
+/* Selects at most `limit` of so many configurations. */
+static const struct selection_option *select_of(invented_time *time, size_t configurations,
+                                                size_t sizes, size_t limit)
+{
+    invented_init(&invented, time, configurations, sizes, 2);
+    invented_select(&invented, &selection, limit);
+    return &selection.options[selection.best];
 }
 
 /* 0 is the faster one below 2^16, 1 from 2^16 on, by more the farther away. */
@@ -20,20 +36,13 @@ static double two_halves(size_t configuration, double n)
 
 static void test_sizes_left_out_decide_where_two_curves_cross(void **state)
 {
-    struct invented invented;
-    struct selection selection;
-    invented_init(&invented, two_halves, 4, SIZES, 2);
-    invented_select(&invented, &selection, 4);
-    const struct selection_option *option = best_of(&selection);
-    assert_int_equal(option->count, 2);
-    assert_true(option->least.worst < 1e-9);
+    const struct selection_option *best = select_of(two_halves, 4, SIZES, 4);
+    assert_int_equal(best->count, 2);
+    assert_true(best->least.worst < 1e-9);
     for (size_t size = 0; size < SIZES; size++) {
-        assert_int_equal(option->chosen[selection_fastest(option, &invented.losses, size)],
-                         size >= 6);
-        assert_true(option->expected_at[size] < 1e-9); /* interpolated */
+        assert_int_equal(best->chosen[selection_fastest(best, &invented.losses, size)], size >= 6);
+        assert_true(best->expected_at[size] < 1e-9); /* interpolated */
     }
-    selection_release(&selection);
-    invented_release(&invented);
 }
 
 static double one_wins(size_t configuration, double n)
@@ -43,15 +52,10 @@ static double one_wins(size_t configuration, double n)
 
 static void test_one_that_wins_everywhere_is_alone(void **state)
 {
-    struct invented invented;
-    struct selection selection;
-    invented_init(&invented, one_wins, 4, SIZES, 2);
-    invented_select(&invented, &selection, 4);
-    assert_int_equal(best_of(&selection)->count, 1);
-    assert_int_equal(best_of(&selection)->chosen[0], 2);
-    assert_true(best_of(&selection)->expected.worst < 1e-9);
-    selection_release(&selection);
-    invented_release(&invented);
+    const struct selection_option *best = select_of(one_wins, 4, SIZES, 4);
+    assert_int_equal(best->count, 1);
+    assert_int_equal(best->chosen[0], 2);
+    assert_true(best->expected.worst < 1e-9);
 }
 
 static double all_alike(size_t configuration, double n)
@@ -63,14 +67,11 @@ static double all_alike(size_t configuration, double n)
 static void test_noise_alone_does_not_make_two(void **state)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
-        struct invented invented;
-        struct selection selection;
         invented_init(&invented, all_alike, 4, SIZES, 2);
         invented_disturb(&invented, 0.002, seed);
         invented_select(&invented, &selection, 4);
-        assert_int_equal(best_of(&selection)->count, 1);
-        selection_release(&selection);
-        invented_release(&invented);
+        assert_int_equal(selection.options[selection.best].count, 1);
+        (void)leave(NULL);
     }
 }
 
@@ -86,19 +87,13 @@ static double some_fail(size_t configuration, double n)
 
 static void test_what_is_ruled_out_is_passed_over(void **state)
 {
-    struct invented invented;
-    struct selection selection;
-    invented_init(&invented, some_fail, 3, SIZES, 2);
-    invented_select(&invented, &selection, 3);
-    const struct selection_option *option = best_of(&selection);
+    const struct selection_option *best = select_of(some_fail, 3, SIZES, 3);
     bool has[3] = {false};
-    for (size_t i = 0; i < option->count; i++)
-        has[option->chosen[i]] = true;
-    assert_true(has[2] && option->count >= 2);
+    for (size_t i = 0; i < best->count; i++)
+        has[best->chosen[i]] = true;
+    assert_true(has[2] && best->count >= 2);
     for (size_t size = 0; size < SIZES; size++)
-        assert_true(option->expected_at[size] < LOSS_FAILED);
-    selection_release(&selection);
-    invented_release(&invented);
+        assert_true(best->expected_at[size] < LOSS_FAILED);
 }
 
 /* 0 is 10 % faster, but fails outside of 2^14 … 2^20. */
@@ -111,50 +106,35 @@ static double fails_outside(size_t configuration, double n)
 
 static void test_what_may_fail_at_sizes_left_out_is_not_shipped(void **state)
 {
-    struct invented invented;
-    struct selection selection;
-    invented_init(&invented, fails_outside, 2, SIZES, 2);
-    invented_select(&invented, &selection, 4);
-    assert_true(best_of(&selection)->expected.worst < 0.11);
-    selection_release(&selection);
-    invented_release(&invented);
+    const struct selection_option *best = select_of(fails_outside, 2, SIZES, 4);
+    assert_true(best->expected.worst < 0.11);
 }
 
 static void test_one_configuration_is_all_that_a_limit_of_one_allows(void **state)
 {
-    struct invented invented;
-    struct selection selection;
-    invented_init(&invented, two_halves, 4, SIZES, 2);
-    invented_select(&invented, &selection, 1);
+    const struct selection_option *best = select_of(two_halves, 4, SIZES, 1);
     assert_int_equal(selection.count, 1);
-    assert_int_equal(best_of(&selection)->count, 1);
-    selection_release(&selection);
-    invented_release(&invented);
+    assert_int_equal(best->count, 1);
 }
 
 static void test_one_size_gives_its_winner(void **state)
 {
-    struct invented invented;
-    struct selection selection;
-    invented_init(&invented, one_wins, 4, 1, 2);
-    invented_select(&invented, &selection, 4);
+    const struct selection_option *best = select_of(one_wins, 4, 1, 4);
     assert_int_equal(selection.count, 1);
-    assert_int_equal(best_of(&selection)->chosen[0], 2);
-    assert_true(best_of(&selection)->expected.worst < 1e-9);
-    selection_release(&selection);
-    invented_release(&invented);
+    assert_int_equal(best->chosen[0], 2);
+    assert_true(best->expected.worst < 1e-9);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes_left_out_decide_where_two_curves_cross),
-        cmocka_unit_test(test_one_that_wins_everywhere_is_alone),
-        cmocka_unit_test(test_noise_alone_does_not_make_two),
-        cmocka_unit_test(test_what_is_ruled_out_is_passed_over),
-        cmocka_unit_test(test_what_may_fail_at_sizes_left_out_is_not_shipped),
-        cmocka_unit_test(test_one_configuration_is_all_that_a_limit_of_one_allows),
-        cmocka_unit_test(test_one_size_gives_its_winner),
+        cmocka_unit_test_teardown(test_sizes_left_out_decide_where_two_curves_cross, leave),
+        cmocka_unit_test_teardown(test_one_that_wins_everywhere_is_alone, leave),
+        cmocka_unit_test_teardown(test_noise_alone_does_not_make_two, leave),
+        cmocka_unit_test_teardown(test_what_is_ruled_out_is_passed_over, leave),
+        cmocka_unit_test_teardown(test_what_may_fail_at_sizes_left_out_is_not_shipped, leave),
+        cmocka_unit_test_teardown(test_one_configuration_is_all_that_a_limit_of_one_allows, leave),
+        cmocka_unit_test_teardown(test_one_size_gives_its_winner, leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
