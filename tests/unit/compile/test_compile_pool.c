@@ -53,7 +53,17 @@ static void end(void)
     compile_pool_free(fixture.pool);
     event_loop_release(&fixture.loop);
     (void)unsetenv("AUTOTUNE_WORKER_TIMEOUT_S");
+    fixture = (struct fixture){0};
 }
+
+static int leave(void **state)
+{
+    end();
+    return scratch_leave(state);
+}
+
+/* A test may leave its last pool, which then ends. */
+#define POOL_TEST(function) cmocka_unit_test_setup_teardown(function, scratch_enter, leave)
 
 /* A source; it lasts until the next one of the hash is made. */
 static const struct source *source_of(const char *hash, const char *text)
@@ -135,7 +145,6 @@ static void requests_with_the_same_key_are_one_job(void **state)
     struct stat entry;
     assert_int_equal(stat(job->path, &entry), 0);
     assert_int_equal(compile_pool_counts(fixture.pool).written_bytes, 2 * entry.st_size);
-    end();
 }
 
 /* Whether a request for this variant needs no compiling that is not under way. */
@@ -164,7 +173,6 @@ static void what_is_in_the_cache_needs_no_worker(void **state)
     assert_compiled(job);
     assert_int_equal(scripted_worker_count("compile"), 1);
     assert_int_equal(compile_pool_counts(fixture.pool).written_bytes, 0);
-    end();
 }
 
 static void what_the_compiler_refuses_is_in_the_cache_too(void **state)
@@ -187,7 +195,6 @@ static void urgent_jobs_go_first(void **state)
     for (size_t i = 0; i < 4; i++)
         assert_compiled(jobs[i]);
     assert_order("22 20 21 23");
-    end();
 }
 
 /* Of three jobs for one worker, the one under way and one that waits are dropped. */
@@ -207,7 +214,6 @@ static void what_nobody_wants_any_more_is_not_compiled(void **state)
     assert_int_equal(scripted_worker_count("compile:us=2"), 0);
     assert_compiled(request(1, false)); /* and asked for again */
     assert_compiled(request(2, false));
-    end();
 }
 
 /* --- at the greeting --- */
@@ -229,7 +235,6 @@ static void a_compiler_that_is_exchanged_during_the_run_is_named_as_such(void **
         fixture.error.message,
         "NVRTC or the CUDA headers changed during the run, from 13.0 to 12.8; run the "
         "same command again");
-    end();
 }
 
 /* The first two are replaced; the third is the last. */
@@ -267,7 +272,6 @@ static void one_that_dies_at_its_greeting_is_replaced(void **state)
     start("compiler 1-2 die 3\n", 1, 10);
     assert_compiled(request(20, false));
     assert_int_equal(scripted_worker_count("compiler"), 3);
-    end();
 }
 
 static void a_compiler_that_is_missing_ends_the_run(void **state)
@@ -277,7 +281,6 @@ static void a_compiler_that_is_missing_ends_the_run(void **state)
     assert_int_equal(compile_pool_nvrtc_version(fixture.pool, &version, &fixture.error),
                      ERROR_DEVICE);
     assert_string_equal(fixture.error.message, "scripted");
-    end();
 }
 
 /* --- at a job --- */
@@ -328,7 +331,6 @@ static void a_busy_machine_is_not_the_variant_s_fault(void **state)
         assert_compiled(request(us, false));
     assert_order("1 2");
     busy_machine_end(&machine);
-    end();
 }
 
 /* A scheduler sends the last three to every process of a job; the coordinator decides what they mean. */
@@ -365,7 +367,6 @@ static void one_that_could_not_be_asked_is_replaced(void **state)
     failing_sends = 1;
     assert_compiled(request(1, false));
     assert_order("1");
-    end();
 }
 
 /* As when each try takes all of the machine's memory. */
@@ -375,7 +376,6 @@ static void one_killed_again_and_again_is_given_up(void **state)
     struct compile_job *unlucky = request(1, false);
     assert_failed(unlucky, "the compiler was killed by signal 9 (Killed)");
     assert_order("1 1 1");
-    end();
 }
 
 /* It is no variant's fault. */
@@ -386,7 +386,6 @@ static void a_cache_that_cannot_be_written_ends_the_run(void **state)
     struct compile_job *job = request(20, false);
     assert_int_equal(compile_pool_wait(fixture.pool, job, &fixture.error), ERROR_RECORD);
     assert_non_null(strstr(fixture.error.message, "'cache'"));
-    end();
 }
 
 /* More than a socket holds, and nobody reads: the deadline holds all the same. */
@@ -406,87 +405,85 @@ static void a_source_that_is_not_read_does_not_block(void **state)
     assert_failed(large, "the compiler did not end within 0.5 s");
     assert_compiled(request(20, false));
     free(text);
-    end();
 }
 
 /* --- workers on other machines --- */
 
 #define FAR_START "{\"do\":\"start\",\"node\":1,\"worker\":0,\"role\":\"compile\"}"
 
-/* A pool with one worker here and one on the node 'far'; the first two jobs are under way. Returns the
- * hub's socket. */
-static int start_cluster(struct nodes **nodes, struct compile_job *jobs[2])
+static struct {
+    struct nodes *nodes;
+    int hub, far; /* sockets; -1: closed */
+    struct compile_job *jobs[2];
+} cluster;
+
+/* A pool with one worker here and one on the node 'far'; the first two jobs are under way. */
+static void start_cluster(void)
 {
-    int hub = played_cluster(nodes);
+    cluster.hub = played_cluster(&cluster.nodes);
     start_with("compile * late 150", (struct compile_pool_options){
                                          .workers = 1,
                                          .compile_timeout_s = 10,
-                                         .nodes = *nodes,
+                                         .nodes = cluster.nodes,
                                      });
     for (int i = 0; i < 2; i++)
-        jobs[i] = request(20 + i, false);
-    return hub;
+        cluster.jobs[i] = request(20 + i, false);
 }
 
 /* The node 'far' is given the second job, and does not answer. */
-static int hold_job(struct nodes **nodes, struct compile_job *jobs[2], int *far)
+static void hold_job(void)
 {
     static const char greeting[] =
         "{\"event\":\"ready\",\"nvrtc\":\"13.0\",\"architectures\":[90]}\n";
     char request_text[1024];
-    int hub = start_cluster(nodes, jobs);
-    *far = played_start(hub, FAR_START);
-    assert_int_equal(send(*far, greeting, strlen(greeting), 0), (int)strlen(greeting));
-    assert_compiled(jobs[0]);
-    assert_true(recv(*far, request_text, sizeof request_text, 0) > 0);
-    return hub;
+    start_cluster();
+    cluster.far = played_start(cluster.hub, FAR_START);
+    assert_int_equal(send(cluster.far, greeting, strlen(greeting), 0), (int)strlen(greeting));
+    assert_compiled(cluster.jobs[0]);
+    assert_true(recv(cluster.far, request_text, sizeof request_text, 0) > 0);
 }
 
-static void end_cluster(struct nodes *nodes, int hub, int far)
+static int leave_cluster(void **state)
 {
-    end();
-    (void)close(far);
-    (void)close(hub);
-    nodes_close(nodes);
+    int status = leave(state);
+    (void)close(cluster.far);
+    (void)close(cluster.hub);
+    nodes_close(cluster.nodes);
+    return status;
 }
+
+#define CLUSTER_TEST(function)                                                                     \
+    cmocka_unit_test_setup_teardown(function, scratch_enter, leave_cluster)
 
 static void a_node_with_another_compiler_is_refused_by_name(void **state)
 {
-    struct nodes *nodes;
-    struct compile_job *jobs[2];
-    int hub = start_cluster(&nodes, jobs);
-    int far = played_start(hub, FAR_START);
+    start_cluster();
+    cluster.far = played_start(cluster.hub, FAR_START);
     static const char greeting[] =
         "{\"event\":\"ready\",\"nvrtc\":\"13.0+1a2b3c4d\",\"architectures\":[90]}\n";
-    assert_int_equal(send(far, greeting, strlen(greeting), 0), (int)strlen(greeting));
-    assert_int_equal(compile_pool_wait(fixture.pool, jobs[1], &fixture.error), ERROR_DEVICE);
+    assert_int_equal(send(cluster.far, greeting, strlen(greeting), 0), (int)strlen(greeting));
+    assert_int_equal(compile_pool_wait(fixture.pool, cluster.jobs[1], &fixture.error),
+                     ERROR_DEVICE);
     assert_non_null(strstr(fixture.error.message,
                            "node 'far' has NVRTC 13.0+1a2b3c4d, and others have 13.0 ("));
-    end_cluster(nodes, hub, far);
 }
 
 static void the_job_of_a_node_that_is_lost_goes_to_another(void **state)
 {
-    struct nodes *nodes;
-    struct compile_job *jobs[2];
-    int far;
-    int hub = hold_job(&nodes, jobs, &far);
-    assert_false(jobs[1]->done);
-    played_say(hub, "{\"event\":\"lost\",\"node\":1}");
-    (void)close(far);
-    assert_compiled(jobs[1]);
+    hold_job();
+    assert_false(cluster.jobs[1]->done);
+    played_say(cluster.hub, "{\"event\":\"lost\",\"node\":1}");
+    (void)close(cluster.far);
+    cluster.far = -1;
+    assert_compiled(cluster.jobs[1]);
     assert_int_equal(compile_pool_counts(fixture.pool).workers, 1);
-    end_cluster(nodes, hub, -1);
 }
 
 static void a_slow_node_holds_up_nobody_who_is_idle(void **state)
 {
-    struct nodes *nodes;
-    struct compile_job *jobs[2];
     size_t left;
-    int far;
-    int hub = hold_job(&nodes, jobs, &far);
-    assert_compiled(jobs[1]);
+    hold_job();
+    assert_compiled(cluster.jobs[1]);
     assert_order("20 21");
     assert_int_equal(compile_pool_counts(fixture.pool).done, 2);
     assert_int_equal(compile_pool_share(fixture.pool, 0).jobs, 2);
@@ -494,11 +491,10 @@ static void a_slow_node_holds_up_nobody_who_is_idle(void **state)
     assert_true(compile_pool_left_s(fixture.pool, &left) == 0);
     assert_int_equal(left, 0);
     char byte;
-    assert_int_equal(recv(far, &byte, 1, 0), 0); /* it is not waited for */
-    compile_pool_drop(fixture.pool, jobs[0]);
-    compile_pool_drop(fixture.pool, jobs[1]);
+    assert_int_equal(recv(cluster.far, &byte, 1, 0), 0); /* it is not waited for */
+    compile_pool_drop(fixture.pool, cluster.jobs[0]);
+    compile_pool_drop(fixture.pool, cluster.jobs[1]);
     assert_compiled(request(22, false));
-    end_cluster(nodes, hub, far);
 }
 
 /* Runs the pool until this machine's worker has been asked for its own job and for the
@@ -511,10 +507,7 @@ static void await_copy(void)
 
 static void a_job_that_was_given_twice_is_done_once(void **state)
 {
-    struct nodes *nodes;
-    struct compile_job *jobs[2];
-    int far;
-    int hub = hold_job(&nodes, jobs, &far);
+    hold_job();
     scripted_worker_script("compile * hang");
     await_copy();
     struct compiled_kernel kernel = {.entry = (char[]){"kernel"}, .registers = 32};
@@ -525,59 +518,54 @@ static void a_job_that_was_given_twice_is_done_once(void **state)
                                             .kernel_count = 1};
     struct channel channel;
     size_t count;
-    char *bytes = cubin_cache_entry(jobs[1]->key, &compilation, &count);
-    channel_init(&channel, far, far);
+    char *bytes = cubin_cache_entry(cluster.jobs[1]->key, &compilation, &count);
+    channel_init(&channel, cluster.far, cluster.far);
     assert_int_equal(channel_send_bytes(&channel, json_pack("{s:s}", "event", "compiled"), bytes,
                                         count, &fixture.error),
                      0);
     free(bytes);
-    finish(jobs[1]);
-    assert_true(jobs[1]->has_cubin);
+    finish(cluster.jobs[1]);
+    assert_true(cluster.jobs[1]->has_cubin);
     assert_int_equal(compile_pool_counts(fixture.pool).done, 2);
     assert_int_equal(compile_pool_share(fixture.pool, 1).jobs, 1);
-    end_cluster(nodes, hub, far);
 }
 
 static void a_job_that_was_given_twice_survives_one_of_the_two(void **state)
 {
-    struct nodes *nodes;
-    struct compile_job *jobs[2];
-    int far;
-    int hub = hold_job(&nodes, jobs, &far);
+    hold_job();
     scripted_worker_script("compile * late 300");
     await_copy();
-    played_say(hub, "{\"event\":\"lost\",\"node\":1}");
-    (void)shutdown(far, SHUT_RDWR);
-    assert_compiled(jobs[1]);
+    played_say(cluster.hub, "{\"event\":\"lost\",\"node\":1}");
+    (void)shutdown(cluster.far, SHUT_RDWR);
+    assert_compiled(cluster.jobs[1]);
     assert_order("20 21");
     assert_int_equal(compile_pool_counts(fixture.pool).done, 2);
-    end_cluster(nodes, hub, far);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(a_slow_node_holds_up_nobody_who_is_idle),
-        SCRATCH_TEST(a_job_that_was_given_twice_is_done_once),
-        SCRATCH_TEST(a_job_that_was_given_twice_survives_one_of_the_two),
-        SCRATCH_TEST(requests_with_the_same_key_are_one_job),
-        SCRATCH_TEST(a_node_with_another_compiler_is_refused_by_name),
-        SCRATCH_TEST(the_job_of_a_node_that_is_lost_goes_to_another),
-        SCRATCH_TEST(what_is_in_the_cache_needs_no_worker),
-        SCRATCH_TEST(what_the_compiler_refuses_is_in_the_cache_too),
-        SCRATCH_TEST(urgent_jobs_go_first),
-        SCRATCH_TEST(what_nobody_wants_any_more_is_not_compiled),
-        SCRATCH_TEST(one_that_dies_at_its_greeting_is_replaced),
-        SCRATCH_TEST(three_that_never_greet_end_the_run),
-        SCRATCH_TEST(a_compiler_that_is_exchanged_during_the_run_is_named_as_such),
-        SCRATCH_TEST(a_compiler_that_is_missing_ends_the_run),
-        SCRATCH_TEST(a_job_that_costs_its_worker_fails_alone),
-        SCRATCH_TEST(a_busy_machine_is_not_the_variant_s_fault),
-        SCRATCH_TEST(a_signal_from_outside_costs_nothing),
-        SCRATCH_TEST(one_that_could_not_be_asked_is_replaced),
-        SCRATCH_TEST(one_killed_again_and_again_is_given_up),
-        SCRATCH_TEST(a_cache_that_cannot_be_written_ends_the_run),
-        SCRATCH_TEST(a_source_that_is_not_read_does_not_block),
+        CLUSTER_TEST(a_slow_node_holds_up_nobody_who_is_idle),
+        CLUSTER_TEST(a_job_that_was_given_twice_is_done_once),
+        CLUSTER_TEST(a_job_that_was_given_twice_survives_one_of_the_two),
+        POOL_TEST(requests_with_the_same_key_are_one_job),
+        CLUSTER_TEST(a_node_with_another_compiler_is_refused_by_name),
+        CLUSTER_TEST(the_job_of_a_node_that_is_lost_goes_to_another),
+        POOL_TEST(what_is_in_the_cache_needs_no_worker),
+        POOL_TEST(what_the_compiler_refuses_is_in_the_cache_too),
+        POOL_TEST(urgent_jobs_go_first),
+        POOL_TEST(what_nobody_wants_any_more_is_not_compiled),
+        POOL_TEST(one_that_dies_at_its_greeting_is_replaced),
+        POOL_TEST(three_that_never_greet_end_the_run),
+        POOL_TEST(a_compiler_that_is_exchanged_during_the_run_is_named_as_such),
+        POOL_TEST(a_compiler_that_is_missing_ends_the_run),
+        POOL_TEST(a_job_that_costs_its_worker_fails_alone),
+        POOL_TEST(a_busy_machine_is_not_the_variant_s_fault),
+        POOL_TEST(a_signal_from_outside_costs_nothing),
+        POOL_TEST(one_that_could_not_be_asked_is_replaced),
+        POOL_TEST(one_killed_again_and_again_is_given_up),
+        POOL_TEST(a_cache_that_cannot_be_written_ends_the_run),
+        POOL_TEST(a_source_that_is_not_read_does_not_block),
     };
     if (argc > 1)
         return scripted_worker_main(argv);

@@ -73,23 +73,32 @@ static void write_bytes(const char *path, const char *text, size_t length)
     assert_int_equal(fclose(file), 0);
 }
 
+/* Of the test that runs: what it loaded last. */
+static struct tuned_table *table;
+static struct tuned_error error;
+
+static int leave_files(void **state)
+{
+    tuned_free(table);
+    table = NULL;
+    return scratch_leave(state);
+}
+
 /* Loads a copy that ends where the text does, so that a sanitizer sees a step behind it. */
-static int load_exactly(const char *text, size_t length, struct tuned_table **table,
-                        struct tuned_error *error)
+static int load_exactly(const char *text, size_t length)
 {
     char *copy = malloc(length > 0 ? length : 1);
     assert_non_null(copy);
     memcpy(copy, text, length);
-    int code = tuned_load_text(table, "file.ini", copy, length, error);
+    tuned_free(table);
+    int code = tuned_load_text(&table, "file.ini", copy, length, &error);
     free(copy);
     return code;
 }
 
 static void test_what_a_file_says(void **state)
 {
-    struct tuned_table *table;
-    struct tuned_error error;
-    assert_int_equal(load_exactly(good, strlen(good), &table, &error), 0);
+    assert_int_equal(load_exactly(good, strlen(good)), 0);
     assert_int_equal(tuned_count(table), 2);
     const struct tuned_configuration *first = tuned_at(table, 0);
     const struct tuned_configuration *second = tuned_at(table, 1);
@@ -109,17 +118,13 @@ static void test_what_a_file_says(void **state)
     assert_int_equal(second->problem[0].integer, 2048);
     assert_int_equal(second->parameter_count, 0);
     assert_null(tuned_at(table, 2));
-    tuned_free(table);
     tuned_free(NULL);
 }
 
 static void test_no_sections_are_an_empty_table(void **state)
 {
-    struct tuned_table *table;
-    struct tuned_error error;
-    assert_int_equal(load_exactly("", 0, &table, &error), 0);
+    assert_int_equal(load_exactly("", 0), 0);
     assert_int_equal(tuned_count(table), 0);
-    tuned_free(table);
 }
 
 static void test_what_is_refused_and_where(void **state)
@@ -164,9 +169,7 @@ static void test_what_is_refused_and_where(void **state)
         {"[k 1]\ngpu =\n", 2, "'' of key 'gpu' is not a GPU's name, of 1 to 127 bytes"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct tuned_table *table;
-        struct tuned_error error = {0};
-        int code = load_exactly(cases[i].text, strlen(cases[i].text), &table, &error);
+        int code = load_exactly(cases[i].text, strlen(cases[i].text));
         if (code != TUNED_BAD_FILE || strstr(error.message, cases[i].message) == NULL)
             fail_msg("case %zu: code %d, '%s'", i, code, error.message);
         assert_null(table);
@@ -180,45 +183,37 @@ static void test_what_is_refused_and_where(void **state)
 
 static void test_one_bad_section_costs_itself_alone(void **state)
 {
-    struct tuned_table *table;
-    struct tuned_error error;
     static const char text[] = HEAD "parameter.a = 1\n"
                                     "[my 1]\nproblem.n = 1\nparameter.a = 7\nkernel = My-Kernel\n"
                                     "parameter.a = 8\n";
-    assert_int_equal(load_exactly(text, strlen(text), &table, &error), 0);
+    assert_int_equal(load_exactly(text, strlen(text)), 0);
     assert_int_equal(tuned_count(table), 1);
     assert_int_equal(tuned_at(table, 0)->parameter_count, 1);
     assert_int_equal(error.code, TUNED_OK);
     assert_int_equal(error.line, 11);
     assert_non_null(strstr(error.message, "'My-Kernel' of key 'kernel'"));
-    tuned_free(table);
-    assert_int_equal(load_exactly(HEAD, strlen(HEAD), &table, &error), 0);
+    assert_int_equal(load_exactly(HEAD, strlen(HEAD)), 0);
     assert_string_equal(error.message, "");
-    tuned_free(table);
 }
 
 static void test_lines_and_bytes_that_inih_would_cut(void **state)
 {
-    struct tuned_table *table;
-    struct tuned_error error;
     char line[400];
     memset(line, 'x', sizeof line);
     memcpy(line, "[a 1]\nkernel = ", 15);
-    assert_int_equal(load_exactly(line, sizeof line, &table, &error), TUNED_BAD_FILE);
+    assert_int_equal(load_exactly(line, sizeof line), TUNED_BAD_FILE);
     assert_int_equal(error.line, 2);
     assert_non_null(strstr(error.message, "197"));
-    assert_int_equal(load_exactly("[a 1]\n\0\0", 8, &table, &error), TUNED_BAD_FILE);
+    assert_int_equal(load_exactly("[a 1]\n\0\0", 8), TUNED_BAD_FILE);
     assert_non_null(strstr(error.message, "zero byte"));
 }
 
 static void test_too_many_values(void **state)
 {
     char text[8192] = HEAD;
-    struct tuned_table *table;
-    struct tuned_error error;
     for (int i = 0; i <= TUNED_PARAMETERS; i++)
         (void)snprintf(text + strlen(text), sizeof text - strlen(text), "parameter.p%d = 1\n", i);
-    assert_int_equal(load_exactly(text, strlen(text), &table, &error), TUNED_BAD_FILE);
+    assert_int_equal(load_exactly(text, strlen(text)), TUNED_BAD_FILE);
     assert_int_equal(error.line, 6 + TUNED_PARAMETERS + 1);
     assert_string_equal(error.message, "section has more than 64 values of this kind");
 }
@@ -229,27 +224,20 @@ static void test_damaged_files(void **state)
     static const char bytes[] = {'\0', '\n', '[', ']', '=', ' ', ';', '^', '.', '9', (char)0xff};
     char text[sizeof good];
     size_t refused = 0;
-    for (size_t length = 0; length < sizeof good; length++) {
-        struct tuned_table *table;
-        refused += load_exactly(good, length, &table, NULL) != 0;
-        tuned_free(table);
-    }
+    for (size_t length = 0; length < sizeof good; length++)
+        refused += load_exactly(good, length) != 0;
     assert_true(refused > 100);
     for (size_t i = 0; i < sizeof good - 1; i++)
         for (size_t j = 0; j < sizeof bytes; j++) {
-            struct tuned_table *table;
             memcpy(text, good, sizeof good);
             text[i] = bytes[j];
-            int code = load_exactly(text, sizeof good - 1, &table, NULL);
+            int code = load_exactly(text, sizeof good - 1);
             assert_true(code == 0 ? table != NULL : table == NULL);
-            tuned_free(table);
         }
 }
 
 static void test_missing_files(void **state)
 {
-    struct tuned_table *table;
-    struct tuned_error error;
     assert_int_equal(tuned_load(&table, "nowhere.ini", &error), TUNED_BAD_FILE);
     assert_string_equal(error.file, "nowhere.ini");
     assert_int_equal(mkdir("empty", 0700), 0);
@@ -262,8 +250,6 @@ static void test_files_have_a_limit(void **state)
 {
     size_t size = 16 * 1024 * 1024 + 1; /* the tuner's limit, too */
     char *large = malloc(size);
-    struct tuned_table *table;
-    struct tuned_error error;
     assert_non_null(large);
     memset(large, '\n', size);
     write_bytes("large.ini", large, size - 1);
@@ -285,9 +271,7 @@ static void test_bad_templates(void **state)
                                         "[parameters]\nblock =\n",
                                         "[problem]\nn =\n[kernel]\n",
                                         "[parameters]\na = 1\n[launch_parameters]\na = 2\n"};
-    struct tuned_table *table;
-    struct tuned_error error;
-    assert_int_equal(load_exactly(good, strlen(good), &table, &error), 0);
+    assert_int_equal(load_exactly(good, strlen(good)), 0);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         write_bytes("sum.ini", texts[i], strlen(texts[i]));
         assert_int_equal(tuned_add_template(table, "sum.ini", &error), TUNED_BAD_FILE);
@@ -295,7 +279,6 @@ static void test_bad_templates(void **state)
     }
     assert_int_equal(tuned_add_template(table, "nowhere.ini", &error), TUNED_BAD_FILE);
     assert_null(table->templates); /* as it was */
-    tuned_free(table);
 }
 
 static void test_defaults_of_templates(void **state)
@@ -305,8 +288,7 @@ static void test_defaults_of_templates(void **state)
                                "block_size =\n  256\n"
                                "[launch_parameters]\nblocks = 2^3\n"
                                "[problem]\nscale = 0.5 ; half\n";
-    struct tuned_table *table;
-    assert_int_equal(load_exactly(good, strlen(good), &table, NULL), 0);
+    assert_int_equal(load_exactly(good, strlen(good)), 0);
     write_bytes("sum.ini", text, strlen(text));
     assert_int_equal(tuned_add_template(table, "sum.ini", NULL), 0);
     const struct defaults *defaults = tuned_defaults_of(table, "sum");
@@ -319,13 +301,10 @@ static void test_defaults_of_templates(void **state)
     assert_int_equal(defaults->problem.count, 1);
     assert_int_equal(defaults->problem.items[0].kind, TUNED_REAL);
     assert_true(defaults->problem.items[0].real * 2 == 1);
-    tuned_free(table);
 }
 
 static void test_out_of_memory(void **state)
 {
-    struct tuned_table *table = NULL;
-    struct tuned_error error;
     int code = TUNED_NO_MEMORY;
     long limit = 0;
     assert_int_equal(system("mkdir -p b/templates"), 0);
@@ -348,24 +327,25 @@ static void test_out_of_memory(void **state)
     assert_true(limit > 15); /* each allocation has failed once */
     assert_true(table != NULL && tuned_at(table, tuned_count(table) - 1)->number == 2);
     free(text);
-    tuned_free(table);
 }
+
+#define FILES_TEST(function) cmocka_unit_test_setup_teardown(function, scratch_enter, leave_files)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_a_file_says),
-        cmocka_unit_test(test_no_sections_are_an_empty_table),
-        cmocka_unit_test(test_what_is_refused_and_where),
-        cmocka_unit_test(test_one_bad_section_costs_itself_alone),
-        cmocka_unit_test(test_lines_and_bytes_that_inih_would_cut),
-        cmocka_unit_test(test_too_many_values),
-        cmocka_unit_test(test_damaged_files),
-        SCRATCH_TEST(test_missing_files),
-        SCRATCH_TEST(test_files_have_a_limit),
-        SCRATCH_TEST(test_bad_templates),
-        SCRATCH_TEST(test_defaults_of_templates),
-        SCRATCH_TEST(test_out_of_memory),
+        FILES_TEST(test_what_a_file_says),
+        FILES_TEST(test_no_sections_are_an_empty_table),
+        FILES_TEST(test_what_is_refused_and_where),
+        FILES_TEST(test_one_bad_section_costs_itself_alone),
+        FILES_TEST(test_lines_and_bytes_that_inih_would_cut),
+        FILES_TEST(test_too_many_values),
+        FILES_TEST(test_damaged_files),
+        FILES_TEST(test_missing_files),
+        FILES_TEST(test_files_have_a_limit),
+        FILES_TEST(test_bad_templates),
+        FILES_TEST(test_defaults_of_templates),
+        FILES_TEST(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
