@@ -35,30 +35,7 @@ enum {
     NVML_READINGS = 300,
 };
 
-/* What happens before a sample. X(name, text) */
-#define PREPARATIONS(X)                                                                            \
-    X(read, "read")               /* the tuner's flush: twice the L2's size is read */             \
-    X(none, "none")               /* the kernel has just run twice: warm */                        \
-    X(read_twice, "read_twice")   /* the tuner's flush, again after itself */                      \
-    X(read_rest, "read_rest")     /* the tuner's flush, then the GPU rests */                      \
-    X(rotate, "rotate")           /* no flush: the kernel runs on other inputs, 3 times the L2 */  \
-    X(memset, "memset")           /* twice the L2's size is written */                             \
-    X(memset_rest, "memset_rest") /* the same, then the GPU rests */                               \
-    X(memset_read, "memset_read") /* the same, then the tuner's flush */                           \
-    X(read_nvml, "read_nvml")     /* the tuner's flush, while a thread keeps reading NVML */
-
-enum preparation {
-#define X(name, text) PREPARE_##name,
-    PREPARATIONS(X)
-#undef X
-        PREPARATION_COUNT
-};
-
-static const char *const preparation_names[] = {
-#define X(name, text) text,
-    PREPARATIONS(X)
-#undef X
-};
+enum { READ = 0, READ_NVML = 8, PREPARATION_COUNT = 9 }; /* places in `preparations` */
 
 /* --- NVML, in a thread --- */
 
@@ -122,7 +99,7 @@ struct bench {
     struct measure measure;
     CUdeviceptr *copies; /* of input buffers: copy c of buffer i is at c * buffers + i */
     size_t copy_count;   /* without the buffers themselves */
-    double *samples_ns[PREPARATION_COUNT];
+    double samples_ns[PREPARATION_COUNT][ROUNDS];
     unsigned late; /* samples for which the host was never ahead */
 };
 
@@ -281,35 +258,46 @@ static int queue_rotation(struct bench *bench, struct error *error)
     return status;
 }
 
-static int queue_preparation(struct bench *bench, enum preparation preparation, struct error *error)
+static int queue_flush(struct bench *bench, struct error *error)
 {
-    bool sets = preparation == PREPARE_memset || preparation == PREPARE_memset_rest ||
-                preparation == PREPARE_memset_read;
-    bool reads = preparation == PREPARE_read || preparation == PREPARE_read_twice ||
-                 preparation == PREPARE_read_rest || preparation == PREPARE_memset_read ||
-                 preparation == PREPARE_read_nvml;
-    bool rests = preparation == PREPARE_read_rest || preparation == PREPARE_memset_rest;
+    return measure_flush(&bench->problem, error);
+}
+
+static int queue_rest(struct bench *bench, struct error *error)
+{
+    return queue_hold(bench, REST_NS, error);
+}
+
+/* What happens before a sample. */
+static const struct {
+    const char *name;
+    int (*steps[2])(struct bench *bench, struct error *error);
+} preparations[PREPARATION_COUNT] = {
+    {"read", {queue_flush}},                    /* the tuner's flush: twice the L2's size is read */
+    {"none", {queue_run, queue_run}},           /* the kernel has just run twice: warm */
+    {"read_twice", {queue_flush, queue_flush}}, /* the tuner's flush, again after itself */
+    {"read_rest", {queue_flush, queue_rest}},   /* the tuner's flush, then the GPU rests */
+    {"rotate", {queue_rotation}}, /* no flush: the kernel runs on other inputs, 3 times the L2 */
+    {"memset", {queue_memset}},   /* twice the L2's size is written */
+    {"memset_rest", {queue_memset, queue_rest}},  /* the same, then the GPU rests */
+    {"memset_read", {queue_memset, queue_flush}}, /* the same, then the tuner's flush */
+    {"read_nvml", {queue_flush}}, /* the tuner's flush, while a thread keeps reading NVML */
+};
+
+static int queue_preparation(struct bench *bench, size_t preparation, struct error *error)
+{
     int status = queue_hold(bench, HOLD_NS, error);
     if (status == 0)
         status = device_variant_reset(&bench->variant, &bench->problem, error);
-    for (int i = 0; i < 2 && preparation == PREPARE_none && status == 0; i++)
-        status = queue_run(bench, error);
-    if (status == 0 && preparation == PREPARE_rotate)
-        status = queue_rotation(bench, error);
-    if (status == 0 && sets)
-        status = queue_memset(bench, error);
-    if (status == 0 && reads)
-        status = measure_flush(&bench->problem, error);
-    if (status == 0 && preparation == PREPARE_read_twice)
-        status = measure_flush(&bench->problem, error);
-    if (status == 0 && rests)
-        status = queue_hold(bench, REST_NS, error);
+    for (size_t i = 0; i < 2 && status == 0; i++)
+        if (preparations[preparation].steps[i] != NULL)
+            status = preparations[preparation].steps[i](bench, error);
     return status;
 }
 
 /* Takes one sample. Sets `*late` if the GPU reached it before the host had queued all of it. */
-static int try_sample(struct bench *bench, enum preparation preparation, double *sample_ns,
-                      bool *late, struct error *error)
+static int try_sample(struct bench *bench, size_t preparation, double *sample_ns, bool *late,
+                      struct error *error)
 {
     struct device_context *device = &bench->device;
     CUevent begin = bench->measure.begin[0];
@@ -332,12 +320,12 @@ static int try_sample(struct bench *bench, enum preparation preparation, double 
     return status;
 }
 
-static int take_sample(struct bench *bench, enum preparation preparation, double *sample_ns,
+static int take_sample(struct bench *bench, size_t preparation, double *sample_ns,
                        struct error *error)
 {
     bool late = true;
     int status = 0;
-    if (preparation == PREPARE_read_nvml)
+    if (preparation == READ_NVML)
         start_polling(&bench->poller);
     for (int attempt = 0; attempt < ATTEMPTS && late && status == 0; attempt++)
         status = try_sample(bench, preparation, sample_ns, &late, error);
@@ -358,9 +346,8 @@ static int take_samples(struct bench *bench, struct error *error)
     for (size_t round = 0; round < ROUNDS && status == 0; round++) {
         statistics_shuffle(order, PREPARATION_COUNT, &random);
         for (size_t i = 0; i < PREPARATION_COUNT && status == 0; i++)
-            if (order[i] != PREPARE_read_nvml || bench->poller.open)
-                status = take_sample(bench, (enum preparation)order[i],
-                                     &bench->samples_ns[order[i]][round], error);
+            if (order[i] != READ_NVML || bench->poller.open)
+                status = take_sample(bench, order[i], &bench->samples_ns[order[i]][round], error);
     }
     return status;
 }
@@ -378,17 +365,17 @@ static struct interval compare(const double *theirs_ns, const double *ours_ns)
 
 static void write_rows(FILE *stream, const struct bench *bench, const char *kernel)
 {
-    const double *ours = bench->samples_ns[PREPARE_read];
+    const double *ours = bench->samples_ns[READ];
     for (size_t i = 0; i < PREPARATION_COUNT; i++) {
-        if (i == PREPARE_read_nvml && !bench->poller.open)
+        if (i == READ_NVML && !bench->poller.open)
             continue;
         struct summary summary = statistics_summarise(bench->samples_ns[i], ROUNDS);
         struct interval ratio = compare(bench->samples_ns[i], ours);
-        fprintf(stream, "%s,%s,%zu,%.3f,%.3f,%.3f,%.4f,%.4f,%.4f\n", kernel, preparation_names[i],
+        fprintf(stream, "%s,%s,%zu,%.3f,%.3f,%.3f,%.4f,%.4f,%.4f\n", kernel, preparations[i].name,
                 summary.count, summary.median_ns / 1e3, summary.low_ns / 1e3, summary.high_ns / 1e3,
                 ratio.estimate, ratio.low, ratio.high);
         printf("%-12s %-12s %8.2f us %8.2f-%.2f  %.4f (%.4f-%.4f) of read\n", kernel,
-               preparation_names[i], summary.median_ns / 1e3, summary.low_ns / 1e3,
+               preparations[i].name, summary.median_ns / 1e3, summary.low_ns / 1e3,
                summary.high_ns / 1e3, ratio.estimate, ratio.low, ratio.high);
     }
     if (bench->late > 0)
@@ -437,8 +424,10 @@ static int bench_kernels(struct bench *bench, char **arguments, FILE *stream, st
 }
 
 /* Measures the tuner's NVML calls: a reading after samples, and the list of processes. */
-static void bench_nvml(const struct bench *bench, FILE *stream)
+static int bench_nvml(struct bench *bench, char **arguments, FILE *stream, struct error *error)
 {
+    (void)arguments;
+    (void)error;
     static double readings_ns[NVML_READINGS];
     static double lists_ns[NVML_READINGS];
     fputs("call,samples,median_us,low_us,high_us,longest_us\n", stream);
@@ -466,6 +455,7 @@ static void bench_nvml(const struct bench *bench, FILE *stream)
         printf("nvml %-9s %8.2f us, longest %.2f us\n", calls[i].name, summary.median_ns / 1e3,
                longest_ns / 1e3);
     }
+    return 0;
 }
 
 static int start(struct bench *bench, struct error *error)
@@ -481,35 +471,23 @@ static int start(struct bench *bench, struct error *error)
         status = measure_init(&bench->measure, &bench->device, error);
     if (status == 0)
         poller_open(&bench->poller, bench->device.gpu.uuid);
-    for (size_t i = 0; i < PREPARATION_COUNT; i++)
-        bench->samples_ns[i] = alloc_zeroed(ROUNDS, sizeof(double));
     return status;
 }
 
-/* Writes both files. */
-static int write_bench(struct bench *bench, const char *folder, char **arguments,
+static int write_table(struct bench *bench, const char *folder, const char *name, char **arguments,
+                       int (*write)(struct bench *, char **, FILE *, struct error *),
                        struct error *error)
 {
-    struct write_file flush;
-    struct write_file nvml;
-    char *path = alloc_format("%s/flush.csv", folder);
-    int status = write_file_begin(&flush, path, error);
-    if (status == 0) {
-        status = bench_kernels(bench, arguments, flush.stream, error);
-        if (status == 0)
-            status = write_file_commit(&flush, WRITE_FILE_CACHED, error);
-        else
-            write_file_abandon(&flush);
-    }
+    struct write_file file;
+    char *path = alloc_format("%s/%s.csv", folder, name);
+    int status = write_file_begin(&file, path, error);
     free(path);
-    path = alloc_format("%s/nvml.csv", folder);
+    if (status != 0)
+        return status;
+    status = write(bench, arguments, file.stream, error);
     if (status == 0)
-        status = write_file_begin(&nvml, path, error);
-    if (status == 0) {
-        bench_nvml(bench, nvml.stream);
-        status = write_file_commit(&nvml, WRITE_FILE_CACHED, error);
-    }
-    free(path);
+        return write_file_commit(&file, WRITE_FILE_CACHED, error);
+    write_file_abandon(&file);
     return status;
 }
 
@@ -524,11 +502,11 @@ int main(int argc, char **argv)
     (void)setenv("CUDA_CACHE_DISABLE", "1", 1); /* like a compile worker */
     int status = start(&bench, &error);
     if (status == 0)
-        status = write_bench(&bench, argv[1], argv + 2, &error);
+        status = write_table(&bench, argv[1], "flush", argv + 2, bench_kernels, &error);
+    if (status == 0)
+        status = write_table(&bench, argv[1], "nvml", NULL, bench_nvml, &error);
     poller_close(&bench.poller);
     application_compiler_release(&bench.compiler);
-    for (size_t i = 0; i < PREPARATION_COUNT; i++)
-        free(bench.samples_ns[i]);
     if (status != 0)
         error_print(&error, stderr);
     return status != 0 ? error_exit_status(status) : 0;

@@ -55,11 +55,22 @@ static void check(CUresult status, const char *what)
 
 #define CHECK(call) check(call, #call)
 
+static std::vector<void *> allocated; // by the benchmark of the current line
+
 template <typename T> static T *allocate(size_t count)
 {
     void *pointer = nullptr;
     CHECK(cudaMalloc(&pointer, std::max<size_t>(count * sizeof(T), 256)));
+    allocated.push_back(pointer);
     return static_cast<T *>(pointer);
+}
+
+static void free_allocated()
+{
+    for (void *pointer : allocated) {
+        CHECK(cudaFree(pointer));
+    }
+    allocated.clear();
 }
 
 // --- kernels of the benchmark itself ---
@@ -215,7 +226,6 @@ template <typename T> static bool all_equal(const T *a, const T *b, size_t count
     CHECK(cudaMemset(different, 0, sizeof *different));
     count_different<<<1024, 256>>>(a, b, count, different);
     CHECK(cudaMemcpy(&found, different, sizeof found, cudaMemcpyDeviceToHost));
-    CHECK(cudaFree(different));
     return found == 0;
 }
 
@@ -268,7 +278,7 @@ static int sm_count()
 }
 
 template <typename T>
-static void bench_reduce(Clock &clock, const std::string &type, std::istream &line)
+static void bench_reduce(Clock &clock, const std::string &, const std::string &type, std::istream &line)
 {
     size_t n = 0, shared_bytes = 0;
     long long elements_per_block = 0;
@@ -323,10 +333,6 @@ static void bench_reduce(Clock &clock, const std::string &type, std::istream &li
         }
     }
     compare(clock, "reduce_sum", type, n, ours, "cub::DeviceReduce::Sum", theirs);
-    for (void *pointer :
-         {(void *)in, (void *)out, (void *)partials, (void *)state, (void *)exact, temporary}) {
-        CHECK(cudaFree(pointer));
-    }
 }
 
 struct Above {
@@ -338,7 +344,7 @@ struct Above {
 };
 
 template <typename T>
-static void bench_filter(Clock &clock, const std::string &type, const std::string &benchmark,
+static void bench_filter(Clock &clock, const std::string &benchmark, const std::string &type,
                          std::istream &line)
 {
     size_t n = 0, elements_per_block = 0, shared_bytes = 0;
@@ -395,15 +401,11 @@ static void bench_filter(Clock &clock, const std::string &type, const std::strin
         fail(benchmark, type, n);
     }
     compare(clock, benchmark, type, n, ours, "cub::DeviceSelect::If", theirs);
-    for (void *pointer : {(void *)in, (void *)out, (void *)their_out, (void *)count, (void *)their_count,
-                          (void *)ticket, (void *)state, (void *)status, temporary}) {
-        CHECK(cudaFree(pointer));
-    }
 }
 
 // The time of one barrier is the slope between two numbers of rounds, which cancels the launch and
 // the verified rounds at the end of the kernel.
-static void bench_barrier(Clock &clock, std::istream &line)
+static void bench_barrier(Clock &clock, const std::string &, const std::string &, std::istream &line)
 {
     static const int ROUNDS = 2000;
     int block = 0, grid = 0;
@@ -445,9 +447,6 @@ static void bench_barrier(Clock &clock, std::istream &line)
     }
     report("grid_barrier", "", (size_t)grid * block, median(a), "cooperative_groups::grid::sync",
            median(b));
-    for (void *pointer : {(void *)in, (void *)slots, (void *)state, (void *)out}) {
-        CHECK(cudaFree(pointer));
-    }
 }
 
 // --- matrix products ---
@@ -516,7 +515,7 @@ static const Cublas &cublas()
 
 // Compares with cuBLAS, and with the arithmetic roof: 2 operations per cycle on each of the 128 float
 // lanes of an SM.
-static void bench_sgemm(Clock &clock, std::istream &line)
+static void bench_sgemm(Clock &clock, const std::string &, const std::string &, std::istream &line)
 {
     int m = 0, n = 0, k = 0, tile_m = 0, tile_n = 0, split_k = 1, group_m = 1, clock_khz = 0;
     dim3 block;
@@ -563,10 +562,6 @@ static void bench_sgemm(Clock &clock, std::istream &line)
     const double flop_per_us = 2.0 * 128 * sm_count() * clock_khz / 1e3;
     report("sgemm_hidden", "float", count * k, median(samples), "arithmetic roof",
            (float)(2.0 * m * n * k / flop_per_us));
-    for (void *pointer : {(void *)a, (void *)b, (void *)ours, (void *)theirs, (void *)partials,
-                          (void *)tickets}) {
-        CHECK(cudaFree(pointer));
-    }
 }
 
 // --- matrix products on tensor cores ---
@@ -603,7 +598,7 @@ static void launch_cluster(CUfunction function, unsigned grid, unsigned block, s
 }
 
 template <typename T>
-static void bench_gemm(Clock &clock, const std::string &type, std::istream &line)
+static void bench_gemm(Clock &clock, const std::string &, const std::string &type, std::istream &line)
 {
     int m = 0, n = 0, k = 0, tile_m = 0, tile_n = 0, group_m = 0;
     unsigned grid = 0, block = 0, cluster = 1;
@@ -641,13 +636,40 @@ static void bench_gemm(Clock &clock, const std::string &type, std::istream &line
         fail("gemm_tensor", type, count);
     }
     compare(clock, "gemm_tensor", type, count * k, run, "cuBLAS", run_peer);
-    for (void *pointer : {(void *)a, (void *)b, (void *)ours, (void *)theirs}) {
-        CHECK(cudaFree(pointer));
-    }
 }
 
 #include "peers_atomics.cuh"
 #include "peers_softmax.cuh"
+
+struct Benchmark {
+    const char *name, *type; // "": any; other types have no peer
+    void (*run)(Clock &clock, const std::string &benchmark, const std::string &type, std::istream &line);
+};
+
+static const Benchmark benchmarks[] = {
+    {"grid_barrier", "", bench_barrier},
+    {"sgemm", "", bench_sgemm},
+    {"gemm_tensor", "half", bench_gemm<__half>},
+    {"gemm_tensor", "float", bench_gemm<float>},
+    {"softmax", "half", bench_softmax<__half>},
+    {"softmax", "float", bench_softmax<float>},
+    {"reduce_sum", "float", bench_reduce<float>},
+    {"reduce_sum", "int32", bench_reduce<int>},
+    {"reduce_sum", "double", bench_reduce<double>},
+    {"reduce_sum", "half", bench_reduce<__half>},
+    {"atomics", "float", bench_atomics<float>},
+    {"atomics", "int32", bench_atomics<int>},
+    {"atomics", "double", bench_atomics<double>},
+    {"histogram", "", bench_histogram},
+    {"filter", "float", bench_filter<float>},
+    {"filter", "int32", bench_filter<int>},
+    {"filter", "double", bench_filter<double>},
+    {"filter", "half", bench_filter<__half>},
+    {"filter_ordered", "float", bench_filter<float>},
+    {"filter_ordered", "int32", bench_filter<int>},
+    {"filter_ordered", "double", bench_filter<double>},
+    {"filter_ordered", "half", bench_filter<__half>},
+};
 
 int main()
 {
@@ -661,64 +683,24 @@ int main()
     fprintf(stderr, "peers: an empty kernel: %.2f us hidden, %.2f us included\n", median(hidden),
             median(included));
 
+    allocated.clear(); // the clock's memory stays
     std::string text;
     while (std::getline(std::cin, text)) {
         std::istringstream line(text);
         std::string benchmark, type;
         line >> benchmark;
-        if (benchmark == "grid_barrier") {
-            bench_barrier(clock, line);
-        } else if (benchmark == "sgemm") {
-            bench_sgemm(clock, line);
-        } else if (benchmark == "gemm_tensor") {
+        if (benchmark != "grid_barrier" && benchmark != "sgemm") {
             line >> type;
-            if (type == "half") {
-                bench_gemm<__half>(clock, type, line);
-            } else {
-                bench_gemm<float>(clock, type, line);
+        }
+        bool known = false;
+        for (const Benchmark &one : benchmarks) {
+            known |= benchmark == one.name;
+            if (benchmark == one.name && (type == one.type || one.type[0] == '\0')) {
+                one.run(clock, benchmark, type, line);
+                free_allocated();
             }
-        } else if (benchmark == "softmax") {
-            line >> type;
-            if (type == "half") {
-                bench_softmax<__half>(clock, type, line);
-            } else if (type == "float") {
-                bench_softmax<float>(clock, type, line);
-            }
-        } else if (benchmark == "reduce_sum") {
-            line >> type;
-            if (type == "float") {
-                bench_reduce<float>(clock, type, line);
-            } else if (type == "int32") {
-                bench_reduce<int>(clock, type, line);
-            } else if (type == "double") {
-                bench_reduce<double>(clock, type, line);
-            } else if (type == "half") {
-                bench_reduce<__half>(clock, type, line);
-            }
-        } else if (benchmark == "atomics") {
-            line >> type;
-            if (type == "float") {
-                bench_atomics<float>(clock, type, line);
-            } else if (type == "int32") {
-                bench_atomics<int>(clock, type, line);
-            } else if (type == "double") {
-                bench_atomics<double>(clock, type, line);
-            }
-        } else if (benchmark == "histogram") {
-            line >> type;
-            bench_histogram(clock, type, line);
-        } else if (benchmark == "filter" || benchmark == "filter_ordered") {
-            line >> type;
-            if (type == "float") {
-                bench_filter<float>(clock, type, benchmark, line);
-            } else if (type == "int32") {
-                bench_filter<int>(clock, type, benchmark, line);
-            } else if (type == "double") {
-                bench_filter<double>(clock, type, benchmark, line);
-            } else if (type == "half") {
-                bench_filter<__half>(clock, type, benchmark, line);
-            }
-        } else {
+        }
+        if (!known) {
             fprintf(stderr, "peers: unknown benchmark '%s'\n", benchmark.c_str());
             return 2;
         }

@@ -2,7 +2,7 @@
 
 // Each sum begins by clearing the result.
 template <typename T>
-static void bench_atomics(Clock &clock, const std::string &type, std::istream &line)
+static void bench_atomics(Clock &clock, const std::string &, const std::string &type, std::istream &line)
 {
     size_t n = 0;
     int block = 0, elements_per_block = 0;
@@ -36,9 +36,6 @@ static void bench_atomics(Clock &clock, const std::string &type, std::istream &l
         fail("atomics", type, n);
     }
     compare(clock, "atomics_sum", type, n, run, "cub::DeviceReduce::Sum", run_peer);
-    for (void *pointer : {(void *)in, (void *)ours, (void *)theirs, temporary}) {
-        CHECK(cudaFree(pointer));
-    }
 }
 
 // Keys from 0 to addresses - 1, each of which occurs.
@@ -54,7 +51,8 @@ static __global__ void fill_keys(unsigned *keys, size_t n, size_t addresses, boo
 
 // Counts are compared with cub::DeviceHistogram. cub::DeviceReduce::ReduceByKey sums runs of equal
 // keys, so it is the peer of sums by sorted keys; sums by keys in any order have none.
-static void bench_histogram(Clock &clock, const std::string &operation, std::istream &line)
+static void bench_histogram(Clock &clock, const std::string &, const std::string &operation,
+                            std::istream &line)
 {
     size_t n = 0, addresses = 0, shared_bytes = 0;
     int block = 0, elements_per_block = 0;
@@ -104,8 +102,4 @@ static void bench_histogram(Clock &clock, const std::string &operation, std::ist
     compare(clock, benchmark, "uint32", n, run,
             sums ? "cub::DeviceReduce::ReduceByKey" : "cub::DeviceHistogram::HistogramEven",
             run_peer);
-    for (void *pointer : {(void *)keys, (void *)values, (void *)ours, (void *)theirs,
-                          (void *)unique, (void *)runs, temporary}) {
-        CHECK(cudaFree(pointer));
-    }
 }

@@ -104,7 +104,7 @@ struct Softmax {
 };
 
 template <typename T>
-static void bench_softmax(Clock &clock, const std::string &type, std::istream &line)
+static void bench_softmax(Clock &clock, const std::string &, const std::string &type, std::istream &line)
 {
     static const Cudnn cudnn;
     Softmax softmax;
@@ -153,8 +153,5 @@ static void bench_softmax(Clock &clock, const std::string &type, std::istream &l
         compare(clock, "softmax", type, softmax.columns, run, "cudnnSoftmaxForward", run_peer);
     } else {
         fprintf(stderr, "peers: no cuDNN, so softmax has no peer but a copy\n");
-    }
-    for (void *pointer : {(void *)in, (void *)ours, (void *)theirs, (void *)parts, (void *)far}) {
-        CHECK(cudaFree(pointer));
     }
 }

@@ -23,8 +23,7 @@ own() {
     awk '$1 == 0 && $2 <= 28 || $1 > 0 && $2 > $1 { exit 1 }' rows
     equal "$(wc -l <rows)" 3
     # and on the GPU, where twins would be left out
-    expect 0 --config sweep.ini --format csv
-    equal "$(count outcome measured)" 3
+    measures 3 --config sweep.ini
 }
 
 @test "an option's value is an expression, also of ptxas, and with blanks" {
@@ -34,8 +33,7 @@ own() {
     done
     fails cmp 0.cubin 1.cubin
     echo "cap = 0, 1" >>sweep.ini
-    expect 0 --config sweep.ini --format csv
-    equal "$(count outcome measured)" 2
+    measures 2 --config sweep.ini
 }
 
 @test "an expression can complete neither an option's name nor one that writes files" {
@@ -68,14 +66,12 @@ END
     paste -d' ' <(column cap) <(column outcome) | sort >outcomes
     has outcomes "0 invalid"
     lacks outcomes "1 invalid" "2 invalid"
-    column reason >reasons
-    has reasons "64 // cap"
+    reasons "64 // cap"
     own "max_registers = cap - 1"
     sed -i 's/^cap = 0/cap = 1/' own.ini
     echo "cap = 0" >>sweep.ini
     expect 1 --config sweep.ini --format csv
-    column reason >reasons
-    has reasons "max_registers must be a number of registers, or 0 for no limit"
+    reasons "max_registers must be a number of registers, or 0 for no limit"
 }
 
 # wgmma: the kernel has an instruction that only sm_90a has, if it is compiled with num_load > 1
@@ -94,8 +90,7 @@ wgmma() {
     autotune emit --kernel own --templates . --set num_load=4 --ptx --arch sm_120
     fails grep -q sm_90a out
     echo "num_load = 1, 4" >>sweep.ini
-    expect 0 --config sweep.ini --format csv
-    equal "$(count outcome measured)" 2
+    measures 2 --config sweep.ini
     # a plain word needs no quotes; and without the features the same source does not compile
     own "features = portable"
     wgmma
@@ -111,8 +106,7 @@ wgmma() {
     own "features = architecture"
     autotune --config sweep.ini --arch sm_86 --format csv
     equal "$(count outcome compile_error)" 1
-    column reason >reasons
-    has reasons "'features = architecture' needs compute capability 9.0 or newer, not sm_86"
+    reasons "'features = architecture' needs compute capability 9.0 or newer, not sm_86"
     for kind in --ptx --cubin; do
         expect 2 emit --kernel own --templates . $kind --arch sm_86 --output x
         has err "'features = architecture' needs compute capability 9.0 or newer, not sm_86"
@@ -145,8 +139,7 @@ own_toolkit() {
     sed -i '1i #include <factor.h>' own.cu
     sed -i 's/__launch_bounds__(BLOCK_SIZE)/__launch_bounds__(BLOCK_SIZE, FACTOR)/' own.cu
     expect 0 --config sweep.ini
-    autotune --config sweep.ini
-    has err "nothing to do"
+    nothing_to_do --config sweep.ini
 }
 
 @test "a header of the toolkit that finds one in an include folder makes the kernel depend on it" {
@@ -156,8 +149,7 @@ own_toolkit() {
     sed -i '1i #include <tuple>' own.cu # which includes <cuda/std/tuple>
     echo 'namespace cuda { namespace std {} }' >vendor/cuda/std/tuple
     expect 0 --config sweep.ini
-    autotune --config sweep.ini
-    has err "nothing to do"
+    nothing_to_do --config sweep.ini
     expect 0 bundle --tuned t.ini --templates . --output b
     [ -n "$(find b -path '*/vendor/cuda/std/tuple')" ]
     echo '#error another header' >vendor/cuda/std/tuple
@@ -176,8 +168,7 @@ own_toolkit() {
     expect 0 --config sweep.ini
     expect 0 emit --kernel own --templates . --cubin --output 1.cubin
     touch vendor/unrelated.h
-    autotune --config sweep.ini
-    has err "nothing to do"
+    nothing_to_do --config sweep.ini
     echo '#define FACTOR 2' >vendor/deep/factor.h
     expect 0 emit --kernel own --templates . --cubin --output 2.cubin
     fails cmp -s 1.cubin 2.cubin
@@ -200,8 +191,7 @@ own_toolkit() {
     done
     cp toolkit/include/factor.h copy
     mv copy toolkit/include/factor.h
-    autotune --config sweep.ini
-    has err "nothing to do"
+    nothing_to_do --config sweep.ini
     # of the same size, and as old as before
     cp -p toolkit/include/factor.h old
     echo '#define FACTOR 2' >toolkit/include/factor.h
@@ -225,8 +215,7 @@ own_toolkit() {
     mv toolkit/include/cuda toolkit/include-cccl
     ln -s ../toolkit/include-cccl cuda_cccl/include
     autotune --config sweep.ini
-    autotune --config sweep.ini
-    has err "nothing to do"
+    nothing_to_do --config sweep.ini
     touch toolkit/include-cccl/new.h
     expect 0 --config sweep.ini
     lacks err "nothing to do"
@@ -308,8 +297,7 @@ C
     echo 'block_size = 64, 128, 192, 256, 320, 384' >>sweep.ini
     meddle 'sed -i s/1/2/ toolkit/include/factor.h'
     rm -rf cache r t.ini
-    autotune --config sweep.ini --jobs 1
-    exits 3
+    expect 3 --config sweep.ini --jobs 1
     has err "changed during the run" "run the same command again"
     [ "$(wc -l <compilations)" -gt 3 ]
     [ ! -e t.ini ]
@@ -321,8 +309,7 @@ C
         AUTOTUNE_CACHE=other autotune "${emit[@]}" fresh.cubin
         cmp kept.cubin fresh.cubin
     done
-    autotune --config sweep.ini --jobs 1
-    exits 0
+    expect 0 --config sweep.ini --jobs 1
     has out "6 measured"
     # a single compilation asks, too
     export AUTOTUNE_NVRTC=$PWD/toolkit/lib/compiler.so

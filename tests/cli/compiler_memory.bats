@@ -42,7 +42,6 @@ CUDA
         equal "$(count outcome compile_error)" 1
         has out "the compiler ran out of memory"
         fails grep -r "out of memory" cache/cubin # the source is not to blame
-        autotune --config sweep.ini
-        has err "nothing to do"
+        nothing_to_do --config sweep.ini
     done
 }

@@ -66,13 +66,10 @@ launches() {
 
 @test "sizes of two versions of a template do not make one cover" {
     range 2^13..2^14 "log = $scratch/calls" "fault = cuModuleLoadData:12:sleep400"
-    "$AUTOTUNE" cover --config sweep.ini >out 2>err </dev/null &
-    run=$!
+    start cover --config sweep.ini
     await ' sleep' calls
     sed -i 's/^operations = n/operations = 2 * n/' templates/scale.ini
-    code=0
-    wait "$run" || code=$?
-    exits 2
+    ends 2
     has err "the template has changed since the run started; run again"
     [ ! -e results/tuned.ini ]
 }
@@ -96,8 +93,7 @@ launches() {
     autotune cover --config sweep.ini
     refuses 6 "cover '2^14..2^13' ends below its start"
     range many
-    autotune check --config sweep.ini
-    refuses 6 "cover 'many' is not a range; write it as n = 2^10 .. 2^30"
+    refused 6 "cover 'many' is not a range; write it as n = 2^10 .. 2^30"
     sed -i '/^cover/d' sweep.ini
     expect 2 cover --config sweep.ini
     has err "no kernel has a range to cover"
@@ -144,13 +140,11 @@ launches() {
     range 2^13..2^17
     sed -i 's/^block_size = .*/block_size = 256/' sweep.ini
     echo "constraint = sm_count >= 100 or num_load == 1" >>sweep.ini
-    autotune cover --config sweep.ini --quiet
-    exits 0
+    expect 0 cover --config sweep.ini --quiet
     has results/tuned.ini "allowed.1 = sm_count >= 100 or num_load == 1" "configuration.2.num_load = 4"
     for sms in 132 60; do
         stand_in "sm_count=$sms"
-        autotune explain --kernel scale --n 2^17 --factor 1.5
-        exits 0
+        expect 0 explain --kernel scale --n 2^17 --factor 1.5
         equal "$(awk '$1 == "num_load" { print $2 }' out)" "$((sms == 132 ? 4 : 1))"
     done
 }
@@ -254,8 +248,8 @@ launches() {
 
 # wrong_if CONDITION: under this condition, one element of the result is wrong.
 wrong_if() {
-    sed -i 's/^#if HAS(MODE_WRONG)/#if 1/' templates/scale.cu
-    sed -i -e "s/^when = mode == \"wrong\"/& or ($1)/" -e "s/^when = mode == \"good\".*/when = (mode == \"good\") and not ($1)/" \
+    sed -i 's/^#if HAS(MODE_WRONG) .*/#if 1/' templates/scale.cu
+    sed -i -e "s/^when = mode == \"wrong\" or .*/& or ($1)/" -e "s/^when = mode == \"good\".*/when = (mode == \"good\") and not ($1)/" \
         templates/scale.ini
 }
 
@@ -314,18 +308,17 @@ INI
     has results/tuned.ini "num_load = 1"
 }
 
-# once [N]: the sweep once.ini tunes one size of the range, 9001, alone
+# once CODE [N]: the sweep once.ini tunes one size of the range, 9001, alone, and ends with CODE
 once() {
-    sed -e '/^cover/d' -e "s/^\\[scale\\]/&\\nn = ${1:-9001}/" sweep.ini >once.ini
-    autotune --config once.ini --quiet
+    sed -e '/^cover/d' -e "s/^\\[scale\\]/&\\nn = ${2:-9001}/" sweep.ini >once.ini
+    expect "$1" --config once.ini --quiet
 }
 
 @test "nor on a card that reports other memory, or if the numbers of the problem were of another kind" {
     range 2^13..2^14 "memory_bytes = 4294000000"
     wrong_if "num_load == 1 and n == 9001"
     echo 'factor = 2.0' >>sweep.ini
-    once 9.001e3
-    exits 0
+    once 0 9.001e3
     stand_in "l2_bytes = 1048576"
     sed -i 's/^factor = .*/factor = 2/' sweep.ini
     expect 0 cover --config sweep.ini --quiet
@@ -340,8 +333,7 @@ once() {
         templates/scale.ini
     sed -i 's/^block_size = .*/block_size = 256/;s/^num_load = .*/num_load = 1/' sweep.ini
     echo 'mode = good' >>sweep.ini
-    once
-    exits 1
+    once 1
     sed -i 's/^mode = .*/mode = constrained, good/;s/^num_load = .*/num_load = 1, 4/' sweep.ini
     expect 0 cover --config sweep.ini --quiet
     has out "  block_size=256 num_load=1 mode=good: wrong_result for n=9001" \
@@ -353,12 +345,10 @@ once() {
     range 2^13..2^14
     wrong_if "num_load == 1 and (n == 9001 or n == 20000)"
     expect 0 cover --config sweep.ini --quiet
-    once 20000
-    exits 0
+    once 0 20000
     lacks err "no longer"
     has results/tuned.ini "configuration.1.num_load = 1"
-    once 9001
-    exits 0
+    once 0 9001
     has err "'results/tuned.ini' no longer has the cover of 'scale' for n=9001 factor=1.5: block_size=256 num_load=1" \
         "wrong_result" '; `autotune cover` makes another'
     lacks results/tuned.ini "cover = 3"
@@ -380,8 +370,7 @@ once() {
     wrong_if "n == 9001"
     expect 0 cover --config sweep.ini --quiet
     cp -r results kept
-    once 9001
-    exits 1
+    once 1 9001
     cp kept/tuned.ini results # as if once.ini had another tuned INI
     expect 1 cover --config sweep.ini --quiet
     has err "no longer has the cover of 'scale' for n=9001" "no variant of 'scale' works in the whole range"
@@ -392,18 +381,15 @@ once() {
     range 2^13..2^14
     wrong_if "num_load == 1"
     sed -i 's/^num_load = .*/num_load = 4/' sweep.ini
-    once
-    exits 0
+    once 0
     changed() { sed -i 's/^parameter.num_load = .*/parameter.num_load = 1/' results/tuned.ini; } # as if it had passed
     changed
     sed -i 's/^num_load = .*/num_load = 1/' sweep.ini
-    once
-    exits 1
+    once 1
     has err "'results/tuned.ini' no longer has the configuration of 'scale' for n=9001 factor=1.5: block_size=256 num_load=1"
     lacks results/tuned.ini "parameter.num_load"
     sed -i 's/^num_load = .*/num_load = 4/' sweep.ini
-    once
-    exits 0
+    once 0
     changed
     sed -i 's/^num_load = .*/num_load = 1, 2, 4, 8/' once.ini
     stand_in "l2_bytes = 1048576" "log = $scratch/calls" "fault = cuModuleLoadData:2:hang"

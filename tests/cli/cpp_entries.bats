@@ -51,10 +51,8 @@ CUDA
 @test "a template's kernel is tuned, shown under its own name, and emitted" {
     own "ns::scale_good<NUM_LOAD>"
     expect 0 check --compile --template own.ini
-    expect 0 --template own.ini --set num_load=1,2,0 --format csv
-    equal "$(count outcome measured)" 2
-    column reason >reasons
-    has reasons "LOAD is positive"
+    measures 2 --template own.ini --set num_load=1,2,0
+    reasons "LOAD is positive"
     expect 0 run --template own.ini --set num_load=2
     has out "correct"
     expect 0 emit --kernel own --templates . --set num_load=2 --ptx
@@ -65,8 +63,7 @@ CUDA
     own "ns::scale_good<NUM_LOAD>"
     sed -i 's/^arguments = in, out, float factor, uint64 n/arguments = in, out, float factor/' own.ini
     autotune --template own.ini --arch sm_90 --format csv
-    column reason >reasons
-    has reasons "kernel 'ns::scale_good<NUM_LOAD>' has 4 parameters: const float *in, float *out, float factor, u64 n"
+    reasons "kernel 'ns::scale_good<NUM_LOAD>' has 4 parameters: const float *in, float *out, float factor, u64 n"
     sed -i 's/^arguments = in, out, float factor$/arguments = in, out, int32 1, uint64 n/' own.ini
     expect 2 check --compile --template own.ini --arch sm_75
     has err "parameter 3 of kernel 'ns::scale_good<NUM_LOAD>' is 'float factor', but the argument is 'int32 1'"
@@ -122,8 +119,7 @@ CUDA
 template __global__ void ns::scale_good<1>(const float *, float *, float, u64);
 template __global__ void ns::scale_good<2>(const float *, float *, float, u64);
 CUDA
-    expect 0 --template own.ini --set num_load=1,2 --format csv
-    equal "$(count outcome measured)" 2
+    measures 2 --template own.ini --set num_load=1,2
 }
 
 @test "the types of a template's arguments, which its instance tells" {
@@ -133,8 +129,7 @@ CUDA
     sed -i '1i #include <cuda_fp16.h>\n#define TYPE_HALF __half\n#define TYPE_FLOAT float' own.cu
     echo 'template <typename T> __global__ void copy(const T *in, T *out, u64 n) {}' >>own.cu
     expect 1 --template own.ini --set type=half --format csv
-    column reason >reasons
-    has reasons "parameter 1 of kernel 'copy<TYPE>' is 'const T *in' (half), but buffer 'in' has elements of type float"
+    reasons "parameter 1 of kernel 'copy<TYPE>' is 'const T *in' (half), but buffer 'in' has elements of type float"
     autotune --template own.ini --set type=float --format csv
     column outcome >outcomes
     lacks outcomes invalid

@@ -71,18 +71,9 @@ spoil:1:wrong_result spoil:2:wrong_result spoil:3:wrong_result "
 }
 
 @test "after Ctrl-C the next run goes on with each variant's own" {
-    local run code=0
     stand_in "log = $scratch/calls" "fault = cuModuleLoadData:6:hang"
     march 'steps = 1..3' 'pad = 0, 2' 'mode = good, fixed'
-    "$AUTOTUNE" --config sweep.ini --jobs 1 >out 2>err </dev/null &
-    run=$!
-    for _ in $(seq 300); do
-        ! grep -q ' hang' calls 2>/dev/null || break
-        sleep 0.02
-    done
-    kill -INT "$run"
-    wait "$run" || code=$?
-    equal "$code" 130
+    interrupt --config sweep.ini --jobs 1
     stand_in
     expect 0 --config sweep.ini --format csv
     equal "$(outcomes mode pad steps)" "$fixed_outcomes $good_outcomes "
@@ -104,13 +95,11 @@ good:1:measured good:2:measured good:3:measured "
     expect 0 --config sweep.ini --format csv
     equal "$(outcomes pad)" "0:measured 1048576:launch_error 1:measured "
     has out "no memory for the buffers and expected results of steps=1 pad=1048576"
-    autotune --config sweep.ini
-    has err "nothing to do"
+    nothing_to_do --config sweep.ini
     stand_in memory_bytes=100000000 memory_taken=60000000 l2_bytes=1048576
     autotune --config sweep.ini --results others --format csv
     stand_in memory_bytes=100000000 l2_bytes=1048576
-    expect 0 --config sweep.ini --results others --format csv
-    equal "$(count outcome measured)" 3
+    measures 3 --config sweep.ini --results others
 }
 
 @test "an expression or a reference that fails for some values makes just their variants invalid" {
@@ -118,11 +107,9 @@ good:1:measured good:2:measured good:3:measured "
     sed -i 's/^reference = .*/&\nshared_bytes = 40000 * steps/' templates/march.ini
     expect 0 --config sweep.ini --format csv
     equal "$(outcomes pad steps)" "-600:1:invalid -600:8:invalid 0:1:measured 0:8:invalid "
-    column reason >reasons
-    has reasons "march.ini:23: cannot evaluate 'n + 2 * pad': the length is negative (n = 1024, pad = -600)" \
+    reasons "march.ini:23: cannot evaluate 'n + 2 * pad': the length is negative (n = 1024, pad = -600)" \
         "reference 'march_reference': cuFuncSetAttribute failed"
-    expect 0 --config sweep.ini
-    has err "nothing to do"
+    nothing_to_do --config sweep.ini
 }
 
 @test "a reference that crashes takes only its variants' validity" {
@@ -130,8 +117,7 @@ good:1:measured good:2:measured good:3:measured "
     sed -i 's/^reference = .*/reference = march_faulty_reference/' templates/march.ini
     expect 1 --config sweep.ini --format csv
     equal "$(outcomes steps)" "1:invalid 2:invalid "
-    column reason >reasons
-    has reasons "march.ini:37: reference 'march_faulty_reference':" CUDA_ERROR_ILLEGAL_ADDRESS
+    reasons "march.ini:37: reference 'march_faulty_reference':" CUDA_ERROR_ILLEGAL_ADDRESS
     # it may have been the driver that failed: the next run tries again
     expect 1 --config sweep.ini
     lacks err "nothing to do"
@@ -179,7 +165,6 @@ good:1:measured good:2:measured good:3:measured "
     stand_in "log = $scratch/calls" "note = blur_reference" memory_bytes=25500000 l2_bytes=1048576
     printf '[blur]\nwidth = 512\nheight = 512\nblock_size = 64, 128, 256\nmethod = fetch, point\n' | sweep
     sed -i 's/^fill = .*/fill = integers(-100, 100, block_size)/' templates/blur.ini
-    expect 0 --config sweep.ini --exhaustive=2 --format csv
-    equal "$(count outcome measured)" 6
+    measures 6 --config sweep.ini --exhaustive=2
     [ "$(grep -c ' launch blur_reference$' calls)" -gt 3 ]
 }

@@ -67,8 +67,7 @@ load helper
         truncate -s -1 "$file"
     done
     rm -rf results
-    expect 0 --config "$sweeps/scale.ini" --format csv
-    equal "$(count outcome measured)" 9
+    measures 9 --config "$sweeps/scale.ini"
 }
 
 @test "a cubin that is damaged during the run is compiled again, in the screening and in the finals" {
@@ -96,8 +95,7 @@ load helper
     stand_in "fault = cuStreamSynchronize:20:CUDA_ERROR_ECC_UNCORRECTABLE" "log = $scratch/calls"
     expect 0 --config "$sweeps/scale.ini"
     grep -q 'cuStreamSynchronize error' calls
-    autotune report --format csv
-    equal "$(count outcome measured)" 9
+    recorded 9
 }
 
 @test "too few file descriptors: an error that names the limit, not a crash" {

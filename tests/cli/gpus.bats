@@ -78,8 +78,7 @@ measures_again() {
     grep -q cuLaunchKernel calls
     has results/tuned.ini "driver = $1"
     rm calls
-    autotune --config "$sweeps/scale.ini"
-    has err "nothing to do"
+    nothing_to_do --config "$sweeps/scale.ini"
 }
 
 @test "another driver measures again, also one of the same CUDA version" {
@@ -127,8 +126,7 @@ measures_again() {
     has results/tuned.ini "parameter.block_size"
     # refused, it is not in the record as anything: with room it is tuned
     stand_in "memory_bytes=300000000"
-    expect 0 --config sweep.ini --format csv
-    equal "$(count outcome measured)" 4
+    measures 4 --config sweep.ini
 }
 
 # hungry MB...: a sweep of variants with so much scratch memory
@@ -151,8 +149,7 @@ INI
     equal "$(count outcome launch_error)" 2
     equal "$(count outcome measured)" 2
     has out CUDA_ERROR_OUT_OF_MEMORY
-    expect 0 --config sweep.ini
-    has err "nothing to do"
+    nothing_to_do --config sweep.ini
 }
 
 @test "a variant without memory is tried again in the next run if the GPU has as much" {
@@ -161,8 +158,7 @@ INI
     expect 0 --config sweep.ini --format csv
     equal "$(count outcome launch_error)" 2
     stand_in "memory_bytes=1000000000"
-    expect 0 --config sweep.ini --format csv
-    equal "$(count outcome measured)" 4
+    measures 4 --config sweep.ini
 }
 
 # How many GPUs each process was shown, and how often: "2:1 1:2".

@@ -74,15 +74,50 @@ expect() {
     exits "$expected"
 }
 
-# interrupt ARGUMENT...: runs autotune, with Ctrl-C as soon as the stand-in hangs, which ends it with 130
-interrupt() {
+# measures COUNT ARGUMENTS...: so many variants are measured; the CSV is in out
+measures() {
+    local expected=$1
+    shift
+    expect 0 "$@" --format csv
+    equal "$(count outcome measured)" "$expected"
+}
+
+# recorded COUNT: so many measured variants are in the record
+recorded() {
+    autotune report --format csv
+    equal "$(count outcome measured)" "$1"
+}
+
+# nothing_to_do ARGUMENTS...: all of it is known
+nothing_to_do() {
+    expect 0 "$@"
+    has err "nothing to do"
+}
+
+# start ARGUMENTS...: autotune in the background, in $run
+start() {
     "$AUTOTUNE" "$@" >out 2>err </dev/null &
-    local run=$!
-    await ' hang' calls
-    kill -INT "$run"
+    run=$!
+}
+
+# ended: waits for it; its exit code is in $code
+ended() {
     code=0
     wait "$run" || code=$?
-    exits 130
+}
+
+# ends CODE: it does
+ends() {
+    ended
+    exits "$1"
+}
+
+# interrupt ARGUMENT...: runs autotune, with Ctrl-C as soon as the stand-in hangs, which ends it with 130
+interrupt() {
+    start "$@"
+    await ' hang' calls
+    kill -INT "$run"
+    ends 130
 }
 
 # await PATTERN FILE: until a line of the file matches
@@ -133,6 +168,12 @@ refuses() {
     has err "$@"
 }
 
+# refused LINE TEXT...: so it is by `check`
+refused() {
+    autotune check --config sweep.ini
+    refuses "$@"
+}
+
 # sweep [LINE...]: a sweep file of the templates of the stand-in, of these lines or those of standard input
 sweep() {
     {
@@ -178,6 +219,12 @@ column() {
 # count COLUMN VALUE [FILE]: rows of the CSV with it
 count() {
     column "$1" "${3:-out}" | grep -cxF -- "$2" || true
+}
+
+# reasons TEXT...: each TEXT is a part of the reason of a row of the CSV
+reasons() {
+    column reason >reasons
+    has reasons "$@"
 }
 
 # equal ACTUAL EXPECTED

@@ -18,8 +18,7 @@ project() {
     echo >other/own.h
     project "source = ../outside.cu" "include = other"
     sed -i '1i #include "own.h"' outside.cu
-    expect 0 --config p/sweep.ini --format csv
-    equal "$(count outcome measured)" 1
+    measures 1 --config p/sweep.ini
 }
 
 @test "a sweep file cannot write outside the current folder" {
@@ -80,8 +79,7 @@ project() {
     echo '#define FOUND 1' >other/found.h
     project "include = ../other"
     sed -i '1i #include <found.h>\n#if !FOUND\n#error not found\n#endif' p/own.cu
-    expect 0 --config p/sweep.ini --format csv
-    equal "$(count outcome measured)" 1
+    measures 1 --config p/sweep.ini
     for option in "-I$PWD/other" "-I $PWD/other" "--include-path=$PWD/other" --pre-include=found.h "-include found.h"; do
         project "options = $option"
         expect 2 check --config p/sweep.ini
@@ -92,8 +90,7 @@ project() {
 @test "compiler options that tune the compiler are passed on" {
     project "options = -DFOUND=1 -Xptxas -dlcm=ca --ptxas-options=-O2 --ptxas-options=-warn-spills"
     sed -i '1i #if !FOUND\n#error not found\n#endif' p/own.cu
-    expect 0 --config p/sweep.ini --format csv
-    equal "$(count outcome measured)" 1
+    measures 1 --config p/sweep.ini
 }
 
 @test "a pipe for a source does not wait for its writer" {
@@ -171,8 +168,7 @@ project() {
 @test "a source that is not UTF-8 compiles; a path that is not is refused at once" {
     project
     printf '/* caf\351 */\n' >>p/own.cu
-    expect 0 --config p/sweep.ini --format csv
-    equal "$(count outcome measured)" 1
+    measures 1 --config p/sweep.ini
     rm -rf results
     mv p "$(printf 'caf\351')"
     expect 2 --config "$(printf 'caf\351/sweep.ini')"

@@ -3,12 +3,6 @@
 shared_cubins=yes
 load helper
 
-# start ARGUMENTS: autotune in the background, in $run
-start() {
-    "$AUTOTUNE" "$@" >out 2>err </dev/null &
-    run=$!
-}
-
 # launched N: waits until the stand-in has logged N launches
 launched() {
     local i count
@@ -30,12 +24,6 @@ stuck() {
 # The eighth module never loads, so that an interruption comes in the middle however fast the machine is.
 stand_in_that_hangs() {
     stand_in "log = $scratch/calls" "fault = cuModuleLoadData:8:hang"
-}
-
-# ended: waits for it, exit code in $code
-ended() {
-    code=0
-    wait "$run" || code=$?
 }
 
 # times: "MEDIAN BLOCK_SIZE NUM_LOAD" of what was measured, the slowest last
@@ -63,8 +51,7 @@ times() {
     [ "$before" -lt 20 ]
     slowest=$(times | tail -n 1) # no finalist, which would be measured again
 
-    expect 0 --config "$sweeps/many.ini" --format csv
-    equal "$(count outcome measured)" 20
+    measures 20 --config "$sweeps/many.ini"
     times | grep -qxF "$slowest"
     has results/tuned.ini "parameter.block_size = 256" "parameter.num_load = 1"
 }
@@ -139,8 +126,7 @@ times() {
     ended
     none_alive
     stand_in
-    expect 0 --config "$sweeps/many.ini" --format csv
-    equal "$(count outcome measured)" 20
+    measures 20 --config "$sweeps/many.ini"
     has results/tuned.ini "parameter.block_size = 256"
 }
 
@@ -152,8 +138,7 @@ times() {
     sleep 0.5
     SECONDS=0
     kill -INT "$run"
-    ended
-    exits 130
+    ends 130
     [ $SECONDS -le 10 ]
     none_alive
 }
@@ -168,10 +153,8 @@ times() {
             [ "$process" -eq "$run" ] || kill -$signal "$process" || true # it may have ended by itself
         done
     done
-    ended
-    exits 0
-    autotune report --format csv
-    equal "$(count outcome measured)" 20
+    ends 0
+    recorded 20
 }
 
 @test "SIGTERM to workers at any time, even while NVRTC compiles and would end them: no variant fails" {
@@ -181,10 +164,8 @@ times() {
         # shellcheck disable=SC2086 # one word each
         [ -z "$workers" ] || kill -TERM $workers 2>/dev/null || true # they may have ended by themselves
     done
-    ended
-    exits 0
-    autotune report --format csv
-    equal "$(count outcome measured)" 9
+    ends 0
+    recorded 9
 }
 
 @test "SIGTERM to every process of the run: no variant fails" {
@@ -195,20 +176,17 @@ times() {
     processes=$(alive)
     # shellcheck disable=SC2086 # one word each
     kill -TERM $processes
-    ended
-    exits 130
+    ends 130
     none_alive
     stand_in
-    expect 0 --config "$sweeps/many.ini" --format csv
-    equal "$(count outcome measured)" 20
+    measures 20 --config "$sweeps/many.ini"
 }
 
 # answers SIGNAL: the run ends within a second of it; a busy machine gets ten
 answers() {
     local began=${EPOCHREALTIME/[.,]/} limit=10000000
     kill "-$1" "$run"
-    ended
-    exits 130
+    ends 130
     [ $((${EPOCHREALTIME/[.,]/} - began)) -lt "$limit" ] || {
         echo "took $((${EPOCHREALTIME/[.,]/} - began)) microseconds"
         return 1
@@ -288,10 +266,8 @@ busy() {
     for process in $(alive); do
         [ "$process" -eq "$run" ] || kill -STOP "$process" || true
     done
-    ended
-    exits 0
-    autotune report --format csv
-    equal "$(count outcome measured)" 20
+    ends 0
+    recorded 20
 }
 
 @test "a run that is stopped with its workers and goes on before them fails no variant" {
@@ -308,10 +284,8 @@ busy() {
     sleep 0.3
     # shellcheck disable=SC2086
     kill -CONT $processes
-    ended
-    exits 0
-    autotune report --format csv
-    equal "$(count outcome measured)" 20
+    ends 0
+    recorded 20
 }
 
 @test "a bundle that is interrupted leaves nothing behind" {
@@ -369,8 +343,7 @@ busy() {
         sleep 0.1
     done
     kill -KILL "$run" 2>/dev/null || true
-    ended
-    exits 4
+    ends 4
     has err "the compiler was killed by signal 9"
     fails compgen -G 'emitted*'
 }

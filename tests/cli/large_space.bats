@@ -36,8 +36,7 @@ below() {
     ! grep -qE '__(asan|tsan)_init' "$AUTOTUNE" || skip "sanitizers need more memory"
     stand_in "log = $scratch/calls"
     large_sweep compiled 316
-    "$AUTOTUNE" --config sweep.ini --quiet >out 2>err </dev/null &
-    run=$!
+    start --config sweep.ini --quiet
     for _ in $(seq 600); do
         grep -q cuLaunchKernel calls 2>/dev/null && break
         sleep 0.1
@@ -53,8 +52,7 @@ below() {
     ! grep -qE '__(asan|tsan)_init' "$AUTOTUNE" || skip "sanitizers need more memory"
     large_sweep launch 100
     # the peak is that of the last look before its end
-    "$AUTOTUNE" --config sweep.ini --quiet >out 2>err </dev/null &
-    run=$!
+    start --config sweep.ini --quiet
     while kb=$(peak_kb 2>/dev/null) && [ -n "$kb" ]; do
         last=$kb
         sleep 0.02
@@ -69,8 +67,7 @@ below() {
     ! grep -qE '__(asan|tsan)_init' "$AUTOTUNE" || skip "sanitizers need more memory"
     rm -rf cache # what is refused would be known
     large_sweep refused 18
-    "$AUTOTUNE" --config sweep.ini --quiet >out 2>err </dev/null &
-    run=$!
+    start --config sweep.ini --quiet
     while kb=$(peak_kb 2>/dev/null) && [ -n "$kb" ]; do
         last=$kb
         sleep 0.02

@@ -68,8 +68,7 @@ noted() {
         stand_in base_ns=$ns "log = $scratch/calls"
         twice "cluster = blocks, 1, 1"
         echo "blocks = 1, 2, 16" >>sweep.ini
-        expect 0 --config sweep.ini --format csv
-        equal "$(count outcome measured)" 3
+        measures 3 --config sweep.ini
         [ "$(noted 'cluster 2 1 1')" -gt 10 ]
         [ "$(noted 'cluster 16 1 1')" -gt 10 ] # which the driver must be asked to allow
         equal "$(noted 'cluster 1 1 1')" 0
@@ -81,8 +80,7 @@ noted() {
     stand_in "log = $scratch/calls"
     twice "programmatic = yes" "cluster_scheduling = scheduling" "cluster = 2" "shared_carveout = percent"
     printf '%s\n' "scheduling = default, spread, load_balancing" "percent = -1, 50" >>sweep.ini
-    expect 0 --config sweep.ini --format csv
-    equal "$(count outcome measured)" 6
+    measures 6 --config sweep.ini
     for text in "programmatic 1" "scheduling 1" "scheduling 2" "carveout 50"; do
         [ "$(noted "$text")" -gt 0 ]
     done
@@ -108,13 +106,11 @@ noted() {
     expect 0 --config sweep.ini --arch sm_86 --format csv
     paste -d' ' <(column blocks) <(column outcome) | sort >outcomes
     equal "$(tr '\n' , <outcomes)" "1 compiled,2 invalid,"
-    column reason >reasons
-    has reasons "clusters need compute capability 9.0 or newer; this GPU has 8.6"
+    reasons "clusters need compute capability 9.0 or newer; this GPU has 8.6"
     for line in "programmatic = yes" "cluster_scheduling = spread"; do
         twice "$line"
         autotune --config sweep.ini --arch sm_86 --format csv
-        column reason >reasons
-        has reasons "${line%% *}" "compute capability 9.0 or newer; this GPU has 8.6"
+        reasons "${line%% *}" "compute capability 9.0 or newer; this GPU has 8.6"
     done
 }
 
@@ -123,8 +119,7 @@ noted() {
         twice "$line"
         expect 1 --config sweep.ini --format csv
         equal "$(column outcome)" invalid
-        column reason >reasons
-        has reasons "$message"
+        reasons "$message"
     done <<'END'
 cluster = 3|the grid of launch 'second', 64 blocks, is not a multiple of its cluster
 cluster = 2, 2|the grid of launch 'second', 1 blocks, is not a multiple of its cluster
@@ -148,8 +143,7 @@ END
         expect 0 --config sweep.ini --format csv
         paste -d' ' <(column blocks) <(column outcome) | sort >outcomes
         equal "$(tr '\n' , <outcomes)" "4 measured,5 not_resident,"
-        column reason >reasons
-        has reasons "launch 'second' has 5 clusters of 12 blocks, but the GPU holds 4 at once"
+        reasons "launch 'second' has 5 clusters of 12 blocks, but the GPU holds 4 at once"
         rm -r r t.ini
     done
 }

@@ -48,8 +48,7 @@ invalid_at_64() {
     equal "$(paste -d: <(column block_size) <(column outcome) | sort | tr '\n' ' ')" "256:measured 64:invalid "
     shift 2
     has out "block_size = 64" "$@"
-    expect 0 --config sweep.ini --format csv
-    has err "nothing to do"
+    nothing_to_do --config sweep.ini --format csv
     equal "$(count outcome invalid)" 1
 }
 
@@ -89,7 +88,7 @@ invalid_at_64() {
     for arguments in "in, out, float factor" "in, out, float factor, uint64 n, uint64 n" \
         "in, out, float factor, uint32 n"; do
         # of the reference alone are they right
-        sed "/^\[launch/,/^\[expect/s/^arguments = .*/arguments = $arguments/" "$sweeps/templates/scale.ini" | template odd
+        sed "/^\[launch.good/,/^arguments/s/^arguments = .*/arguments = $arguments/" "$sweeps/templates/scale.ini" | template odd
         printf '[odd]\nblock_size = 64\n' >sweep.ini
         for mode in "" "--arch=sm_90"; do
             rm -rf results calls
@@ -184,8 +183,7 @@ invalid_at_64() {
 @test "a cooperative grid that cannot be resident is not launched" {
     stand_in "sm_count=1" "log = $scratch/calls"
     sweep "[rounds]" "blocks = 8, 64"
-    expect 0 --config sweep.ini --format csv
-    equal "$(count outcome measured)" 1
+    measures 1 --config sweep.ini
     equal "$(count outcome not_resident)" 1
 }
 
@@ -209,8 +207,7 @@ invalid_at_64() {
 
 @test "a fault in one variant leaves the next ones their results" {
     sweep "[scale]" "n = 2^12" "block_size = 64, 128, 256, 512" "mode = fault, trap, good"
-    expect 0 --config sweep.ini --format csv
-    equal "$(count outcome measured)" 4
+    measures 4 --config sweep.ini
     equal "$(count outcome fault)" 8
 }
 

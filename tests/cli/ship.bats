@@ -597,13 +597,12 @@ C
 }
 
 @test "a bundle has the headers, however they are included" {
-    mkdir -p templates/include
-    cp "$sweeps"/templates/scale.* templates
+    sweep "[scale]"
+    mkdir templates/include
     sed -i '1i #define H "gain.h"\n#include H\n#include <next.h>\n%:include "digraph.h"' templates/scale.cu
     sed -i '/^\[kernel\]/a include = include\ndepends = gain.h' templates/scale.ini
     echo '#include_next <next.h>' >templates/next.h
     touch templates/gain.h templates/digraph.h templates/include/next.h
-    printf '[sweep]\ntuned = results/tuned.ini\nresults = results\ntemplates = templates\n[scale]\n' >sweep.ini
     expect 0 --config sweep.ini --quiet
     expect 0 bundle --templates templates --output bundle
     for header in gain.h next.h digraph.h include/next.h; do
@@ -611,18 +610,17 @@ C
     done
 }
 
-# headers FOLDER: a template `scale` there that includes "gain.h", which it finds in its include folder
+# headers: the template `scale` includes "gain.h", which it finds in its include folder
 headers() {
-    mkdir -p "$1/include"
-    cp "$sweeps"/templates/scale.* "$1"
-    sed -i '1i #include "gain.h"' "$1/scale.cu"
-    sed -i '/^\[kernel\]/a include = include' "$1/scale.ini"
-    echo '#define GAIN 2' >"$1/include/gain.h"
-    printf '[sweep]\ntuned = results/tuned.ini\nresults = results\ntemplates = %s\n[scale]\n' "$1" >sweep.ini
+    sweep "[scale]"
+    mkdir templates/include
+    sed -i '1i #include "gain.h"' templates/scale.cu
+    sed -i '/^\[kernel\]/a include = include' templates/scale.ini
+    echo '#define GAIN 2' >templates/include/gain.h
 }
 
 @test "a bundle in the place of an older one has no header that the template finds instead of its own" {
-    headers templates
+    headers
     echo '#define GAIN 1' >templates/gain.h
     expect 0 --config sweep.ini --quiet
     expect 0 bundle --templates templates --output bundle
@@ -644,7 +642,7 @@ headers() {
 }
 
 @test "a bundle has the template's include folder, though it uses no header of it" {
-    headers templates
+    headers
     sed -i 1d templates/scale.cu
     expect 0 --config sweep.ini --quiet
     expect 0 bundle --templates templates --output bundle
@@ -667,8 +665,7 @@ headers() {
 }
 
 @test "two templates in a bundle may share a source" {
-    mkdir templates
-    cp "$sweeps"/templates/scale.* templates
+    cp -r "$sweeps/templates" .
     sed 's/^\[kernel\]/&\nsource = scale.cu/' templates/scale.ini >templates/again.ini
     printf '[scale]\n[again]\n' >templates/sweep.ini
     expect 0 --config templates/sweep.ini --quiet
@@ -678,12 +675,10 @@ headers() {
 }
 
 @test "a bundle has the file that a scratch buffer begins with" {
-    mkdir templates
-    cp "$sweeps"/templates/scale.* templates
+    sweep "[scale]"
     header="{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }"
     printf "\\x93NUMPY\\x01\\x00\\x$(printf %02x ${#header})\\x00%s\\x00\\x00\\x80?" "$header" >templates/one.npy
     printf '\n[buffer.table]\ntype = float\nlength = 1\naccess = scratch\nfill = file(one.npy)\n' >>templates/scale.ini
-    printf '[sweep]\ntuned = results/tuned.ini\nresults = results\ntemplates = templates\n[scale]\n' >sweep.ini
     expect 0 --config sweep.ini --quiet
     expect 0 bundle --templates templates --output bundle
     cmp templates/one.npy bundle/templates/one.npy

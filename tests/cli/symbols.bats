@@ -7,8 +7,7 @@ load helper
 @test "variables are filled for every copy of the code, restored before every run, and verified" {
     stand_in "log = $scratch/calls" base_ns=2000
     sweep "[symbols]" "n = 2^10, 2^12" "block_size = 64, 128, 256"
-    expect 0 --config sweep.ini --format csv
-    equal "$(count outcome measured)" 6
+    measures 6 --config sweep.ini
     # every copy of a finalist's code asks for its four
     [ "$(grep -c cuModuleGetGlobal calls)" -gt 100 ]
     # a variable that a run changes cannot be shared by the runs of a batch
@@ -30,8 +29,7 @@ load helper
         sweep "[symbols]" "block_size = 64, 128, 256, 512"
         sed -i '/^\[buffer.state\]/,/^fill/d;/^\[expect.total\]/,/^compare/d;/^\[expect.state\]/,/^compare/d' templates/symbols.ini
         sed -i '/^\[buffer.total\]/,/^access/d;s/^fill = counting(1, 1)/fill = uniform(-1, 1)/' templates/symbols.ini
-        expect 0 --config sweep.ini --format csv --remeasure
-        equal "$(count outcome measured)" 4
+        measures 4 --config sweep.ini --remeasure
     done
 }
 
@@ -62,8 +60,7 @@ load helper
         sed -i 's/weights\[k\]/(k + 1.0f)/' templates/symbols.cu
         expect 1 --config sweep.ini --format csv
         equal "$(column outcome)" invalid
-        column reason >reasons
-        has reasons "buffer 'weights': the source has no variable 'weights'; is it at namespace scope"
+        reasons "buffer 'weights': the source has no variable 'weights'; is it at namespace scope"
     done
 }
 

@@ -7,8 +7,7 @@ load helper
 @test "tensor maps load the boxes that the template says" {
     stand_in "log = $scratch/calls"
     sweep "[tensor]" "mode = plain, swizzled" "(width, height, pitch) = (100, 70, 104), (32, 64, 32)"
-    expect 0 --config sweep.ini --format csv
-    equal "$(count outcome measured)" 4
+    measures 4 --config sweep.ini
     has calls "tensor map: type 7 rank 2 swizzle 0 interleave 0 l2 2 fill 0" \
         "tensor map: type 7 rank 2 swizzle 3 interleave 0 l2 3 fill 0"
     # a map holds addresses, so the runs of a cold batch cannot have buffers of their own

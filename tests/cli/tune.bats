@@ -31,8 +31,7 @@ tuned() {
 }
 
 @test "every variant is measured, its report lies in the results folder" {
-    expect 0 --config "$sweeps/scale.ini" --format csv
-    equal "$(count outcome measured)" 9
+    measures 9 --config "$sweeps/scale.ini"
     equal "$(find results/stand-in-h200 -type f)" results/stand-in-h200/scale/n-16384-factor-1.5.csv
     equal "$(count outcome measured results/stand-in-h200/scale/*.csv)" 9
 }
@@ -42,24 +41,18 @@ tuned() {
     cp results/tuned.ini before
     stand_in "log = $scratch/calls"
     sleep 1 # the date would be another
-    expect 0 --config "$sweeps/scale.ini"
-    cat out err >said
-    grep -qi "nothing to do" said
+    nothing_to_do --config "$sweeps/scale.ini"
     lacks calls cuLaunchKernel
     cmp before results/tuned.ini
 }
 
 @test "a changed header is noticed, however it is included" {
-    mkdir templates
-    cp "$sweeps"/templates/scale.* templates
-    printf '[sweep]\ntuned = results/tuned.ini\nresults = results\ntemplates = templates\n[scale]\n' >sweep.ini
+    sweep "[scale]"
     sed -i '1i %:include "gain.h"\n#inc\\\nlude "spliced.h"' templates/scale.cu
     echo '#define GAIN 1' >templates/gain.h
     echo >templates/spliced.h
     expect 0 --config sweep.ini --quiet
-    expect 0 --config sweep.ini
-    cat out err >said
-    grep -qi "nothing to do" said
+    nothing_to_do --config sweep.ini
     for header in gain.h spliced.h; do
         echo '#error changed' >>templates/$header
         expect 2 --config sweep.ini --remeasure
@@ -79,8 +72,7 @@ tuned() {
     cp templates/zero.npy templates/expected.npy
     expect 0 --config sweep.ini
     has results/tuned.ini "kernel = scale"
-    autotune --config sweep.ini
-    has err "nothing to do"
+    nothing_to_do --config sweep.ini
 }
 
 @test "an array's file that changes during the run ends it, and nothing is kept of the wrong one" {
@@ -89,22 +81,16 @@ tuned() {
     npy in.npy '<f4' False 1024 4096
     printf '[own]\nn = 2^10\nblock_size = 64\n' >sweep.ini
     stand_in "log = $scratch/calls" "fault = cuModuleLoadData:1:sleep1000"
-    "$AUTOTUNE" --config sweep.ini >out 2>err </dev/null &
-    run=$!
+    start --config sweep.ini
     await ' sleep' calls
     printf 1 | dd of=in.npy bs=1 seek=200 conv=notrunc 2>/dev/null
-    code=0
-    wait $run || code=$?
-    exits 2
+    ends 2
     has err "in.npy: the file has changed since the run started; run again"
-    autotune report --format csv
-    equal "$(count outcome measured)" 0
+    recorded 0
 }
 
 @test "an #include of a macro is refused, with its line, unless the files that it can read are listed" {
-    mkdir templates results
-    cp "$sweeps"/templates/scale.* templates
-    printf '[sweep]\ntemplates = templates\ntuned = results/tuned.ini\nresults = results\n[scale]\nnum_load = 4\n' >sweep.ini
+    sweep "[scale]" "num_load = 4"
     sed -i '1i #ifndef NUM_LOAD\n#define NUM_LOAD 1\n#endif\n#define PATH <v/NUM_LOAD.h>\n#include PATH' templates/scale.cu
     mkdir templates/v
     touch templates/v/1.h templates/v/4.h
@@ -117,8 +103,7 @@ tuned() {
     echo '#include "deep.h"' >templates/v/4.h
     touch templates/v/deep.h
     expect 0 --config sweep.ini --quiet
-    autotune --config sweep.ini
-    has err "nothing to do"
+    nothing_to_do --config sweep.ini
     echo '#error changed' >templates/v/deep.h
     expect 1 --config sweep.ini
     has err changed
@@ -126,32 +111,26 @@ tuned() {
 
 @test "a header that only a macro names, and 'depends' does not, is a compile error that says so" {
     rm -rf cache
-    mkdir templates
-    cp "$sweeps"/templates/scale.* templates
-    printf '[sweep]\ntemplates = templates\nresults = results\n[scale]\nblock_size = 64\nnum_load = 1, 4\n' >sweep.ini
+    sweep "[scale]" "block_size = 64" "num_load = 1, 4"
     sed -i '1i #ifndef NUM_LOAD\n#define NUM_LOAD 1\n#endif\n#define PATH <v/NUM_LOAD.h>\n#include PATH' templates/scale.cu
     sed -i '/^\[kernel\]/a depends = v/1.h' templates/scale.ini
     mkdir templates/v
     touch templates/v/1.h templates/v/4.h
-    expect 0 --config sweep.ini --format csv
-    equal "$(count outcome measured)" 1
+    measures 1 --config sweep.ini
     equal "$(count outcome compile_error)" 1
     has out v/4.h "name it in 'depends'"
 }
 
 @test "3 and 3.0 are two variants to the record, as they are to the compiler" {
-    mkdir templates results
-    cp "$sweeps"/templates/scale.* templates
+    sweep "[scale]" "ratio = 3"
     sed -i 's/^num_load = 1/&\nratio = 3/' templates/scale.ini
     sed -i '1i #ifndef RATIO\n#define RATIO 3\n#endif\n#if RATIO < 2 // which refuses 3.0\n#error never\n#endif' templates/scale.cu
-    printf '[sweep]\ntemplates = templates\ntuned = results/tuned.ini\nresults = results\n[scale]\nratio = 3\n' >sweep.ini
     expect 0 --config sweep.ini --quiet
     sed -i 's/^ratio = 3/&.0/' sweep.ini
     expect 1 --config sweep.ini --format csv
     equal "$(count outcome compile_error)" 1
     sed -i 's/^ratio = .*/ratio = 3/' sweep.ini
-    expect 0 --config sweep.ini --format csv
-    equal "$(count outcome measured)" 1
+    measures 1 --config sweep.ini
     equal "$(tuned parameter.ratio)" 3
 }
 
@@ -248,16 +227,13 @@ tuned() {
 }
 
 @test "a template that changed is tuned again, but not for a remark or a description" {
-    mkdir templates
-    cp "$sweeps"/templates/scale.* templates
+    cp -r "$sweeps/templates" .
     sed 's/^templates = .*/templates = templates/' "$sweeps/scale.ini" >sweep.ini
     expect 0 --config sweep.ini
     first=$(tuned template_hash)
     sed -i '1s/^/\/\/ a remark\n/' templates/scale.cu
     sed -i 's/^description = .*/description = another/; s/^length = n$/length  =  n ; numbers/' templates/scale.ini
-    expect 0 --config sweep.ini
-    cat out err >said
-    grep -qi "nothing to do" said
+    nothing_to_do --config sweep.ini
     equal "$(tuned template_hash)" "$first"
     sed -i '1s/^/__device__ int another;\n/' templates/scale.cu
     expect 0 --config sweep.ini
@@ -270,8 +246,7 @@ tuned() {
     expect 0 --config sweep.ini
     equal "$(tuned parameter.num_load)" 4
     printf '[scale]\nblock_size = 256\nnum_load = 1, 4, 16\n' | sweep
-    expect 0 --config sweep.ini --format csv
-    equal "$(count outcome measured)" 3
+    measures 3 --config sweep.ini
     equal "$(tuned parameter.num_load)" 1
 }
 
@@ -350,11 +325,9 @@ constrained() {
     sed -i 's/^constraint = .*/constraint = registers % (block_size - 256) > -999/' scale.ini
     expect 0 --config scale.ini --format csv
     has out "scale.ini:8: constraint: cannot evaluate 'registers % (block_size - 256) > -999'"
-    autotune --config scale.ini --format csv
-    has err "nothing to do"
+    nothing_to_do --config scale.ini --format csv
     sed -i 's/^constraint = .*/constraint = registers > 9/' scale.ini
-    expect 0 --config scale.ini --format csv
-    equal "$(count outcome measured)" 2
+    measures 2 --config scale.ini
 }
 
 @test "a constraint on the compiled kernel that is added rules out what has failed as well" {
@@ -382,8 +355,7 @@ constrained() {
     printf '[scale]\nblock_size = 64, 1024\nnum_load = 1, 4\n' | sweep
     sed -i 's/^\[scale\]/&\nn = 2^14/' sweep.ini
     stand_in "log = $scratch/calls" "fault = cuModuleLoadData:4:hang"
-    "$AUTOTUNE" --config sweep.ini >out 2>err </dev/null &
-    run=$!
+    start --config sweep.ini
     for _ in $(seq 300); do
         grep -q ' hang' calls 2>/dev/null && break
         sleep 0.02
@@ -443,22 +415,18 @@ print(len(set(study["variants"][study["winner"]]["samples_ns"])))'
 }
 
 @test "a header that changes during the run is compiled as it was when the run began" {
-    cp "$sweeps/many.ini" sweep.ini
-    cp -r "$sweeps/templates" .
+    cp -r "$sweeps/many.ini" "$sweeps/templates" .
     sed -i '1i #include "gain.h"' templates/scale.cu
     echo '#define GAIN 1' >templates/gain.h
     rm -rf cache
-    "$AUTOTUNE" --config sweep.ini --jobs 1 --format csv >out 2>err </dev/null &
-    run=$!
+    start --config many.ini --jobs 1 --format csv
     for _ in $(seq 500); do
         [ "$(find cache -type f -not -path 'cache/toolkit/*' 2>/dev/null | wc -l)" -le 3 ] || break
         sleep 0.02
     done
     echo '#error changed' >>templates/gain.h
-    code=0
-    wait $run || code=$?
-    exits 0
+    ends 0
     equal "$(count outcome measured)" 20
-    expect 2 --config sweep.ini
+    expect 2 --config many.ini
     has err "gain.h(2)"
 }

@@ -62,8 +62,7 @@ assert len(results) == 4 and all(result["invalidity"] == "correct" for result in
     sed 's/^\[problem\]/[launch_parameters]\npad = 0\n&/; s/^block = block_size$/&\nshared_bytes = 16 * pad/' \
         "$sweeps/templates/scale.ini" | template odd
     printf '[odd]\nn = 2^14\nblock_size = 64\npad = 0, 1\n' >sweep.ini
-    expect 0 --config sweep.ini --format csv
-    equal "$(count outcome measured)" 2
+    measures 2 --config sweep.ini
 }
 
 @test "a twin that fails has duplicates, and no second trial" {
@@ -84,8 +83,7 @@ assert sum(result["invalidity"] == "runtime" for result in results) == 3'
     with_pad 0,1
     expect 0 --config sweep.ini --format csv
     cp out first
-    expect 0 --config sweep.ini --format csv
-    has err "nothing to do"
+    nothing_to_do --config sweep.ini --format csv
     cmp out first
 }
 
@@ -111,15 +109,13 @@ assert sum(result["invalidity"] == "runtime" for result in results) == 3'
     expect 0 --config sweep.ini --format csv
     equal "$(outcomes)" "2 0:measured  2 1:duplicate  2 2:duplicate  "
     has results/tuned.ini "parameter.pad = 0"
-    expect 0 --config sweep.ini --format csv
-    has err "nothing to do"
+    nothing_to_do --config sweep.ini --format csv
 }
 
 @test "a run that was interrupted resumes with duplicates" {
     with_pad 0,1,2
     stand_in "log = $scratch/calls" "fault = cuModuleLoadData:4:hang"
-    "$AUTOTUNE" --config sweep.ini >out 2>err </dev/null &
-    run=$!
+    start --config sweep.ini
     for _ in $(seq 300); do
         grep -q ' hang' calls 2>/dev/null && break
         sleep 0.02

@@ -62,8 +62,7 @@ CUDA
     expect 0 check --compile --template own.ini --arch sm_75
     expect 0 --template own.ini --set num_load=1,2 --format csv --results r
     equal "$(count outcome measured)" 1 # and its twin
-    autotune --template own.ini --set num_load=1,2 --results r
-    has err "nothing to do"
+    nothing_to_do --template own.ini --set num_load=1,2 --results r
     echo '#define TIMES(a, b) ((b) * (a))' >other/times.h
     expect 0 --template own.ini --set num_load=1,2 --results r
     lacks err "nothing to do"
@@ -90,8 +89,7 @@ CUDA
     own
     sed -i 's/float times/float twice/' other/unit.cu
     expect 1 --template own.ini --arch sm_90 --format csv
-    column reason >reasons
-    has reasons "Undefined reference to '_Z5timesff'"
+    reasons "Undefined reference to '_Z5timesff'"
     own
     echo 'extern "C" __global__ void scale_good() {}' >>other/unit.cu
     expect 2 check --compile --template own.ini --arch sm_90

@@ -76,12 +76,10 @@ load helper
         '(n, n) = (1, 2)' '(n, factor) = (1, x)' '(n, factor) =' '(n, factor) = (1, 2), (1, 2)' '(mode, num_load) = (wronk, 1)' \
         '() = (1)'; do
         printf '[scale]\n%s\n' "$line" | sweep
-        autotune check --config sweep.ini
-        refuses 6
+        refused 6
     done
     printf '[scale]\nn = 1\n(n, factor) = (1, 2)\n' | sweep
-    autotune check --config sweep.ini
-    refuses 7 "'n' is given twice"
+    refused 7 "'n' is given twice"
     printf '[scale]\n(n, factor) = (1, 2)\n' | sweep
     expect 2 check --config sweep.ini --set n=3
     has err "the sweep has tuples of '(n, factor)'; set all of their names"

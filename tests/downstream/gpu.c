@@ -7,7 +7,8 @@
 
 enum {
     ABI_VERSION = 12000,
-    IN_FLIGHT = 4, /* samples of all runs together: what waits behind one slows it down */
+    IN_FLIGHT =
+        4, /* samples of all runs together, a multiple of RUNS_MOST: what waits behind one slows it down */
     SAMPLES = 201,
     WARM_UP = 400,
     ATTEMPTS = 400,
@@ -79,11 +80,10 @@ struct sampler {
     const struct flush *flush;
     struct run *runs;
     size_t count, turn;
-    size_t slots;        /* IN_FLIGHT, or less where the runs do not come out even */
-    void **begin, **end; /* of each slot */
-    unsigned char *late; /* likewise: the GPU was there before the host was done */
-    float *samples;      /* SAMPLES of each run */
-    size_t *taken;       /* of each run */
+    void *begin[IN_FLIGHT], *end[IN_FLIGHT];
+    int late[IN_FLIGHT]; /* the GPU was there before the host was done */
+    float samples[RUNS_MOST][SAMPLES];
+    size_t taken[RUNS_MOST];
 };
 
 static int queue_sample(struct sampler *sampler, struct run *run, size_t slot)
@@ -114,15 +114,15 @@ static int take_batch(struct sampler *sampler, int keep, int keep_late)
     struct gpu *gpu = sampler->gpu;
     size_t turn = sampler->turn++;
     int code = 0;
-    for (size_t slot = 0; slot < sampler->slots && code == 0; slot++)
+    for (size_t slot = 0; slot < IN_FLIGHT && code == 0; slot++)
         code = queue_sample(sampler, &sampler->runs[(slot + turn) % sampler->count], slot);
     if (code == 0)
         code = gpu->synchronise(gpu->stream);
-    for (size_t slot = 0; slot < sampler->slots && code == 0 && keep; slot++) {
+    for (size_t slot = 0; slot < IN_FLIGHT && code == 0 && keep; slot++) {
         size_t run = (slot + turn) % sampler->count;
         if (sampler->taken[run] == SAMPLES || (sampler->late[slot] && !keep_late))
             continue;
-        code = gpu->event_elapsed(&sampler->samples[run * SAMPLES + sampler->taken[run]++],
+        code = gpu->event_elapsed(&sampler->samples[run][sampler->taken[run]++],
                                   sampler->begin[slot], sampler->end[slot]);
     }
     return code;
@@ -146,7 +146,7 @@ static int by_size(const void *a, const void *b)
 static int sample_all(struct sampler *sampler)
 {
     int code = 0;
-    for (size_t slot = 0; slot < sampler->slots && code == 0; slot++) {
+    for (size_t slot = 0; slot < IN_FLIGHT && code == 0; slot++) {
         code = sampler->gpu->event_create(&sampler->begin[slot], 0);
         if (code == 0)
             code = sampler->gpu->event_create(&sampler->end[slot], 0);
@@ -157,31 +157,14 @@ static int sample_all(struct sampler *sampler)
     for (int i = 0; i < 2 * ATTEMPTS && code == 0 && !is_complete(sampler); i++)
         code = take_batch(sampler, 1, i >= ATTEMPTS);
     for (size_t run = 0; run < sampler->count && code == 0; run++) {
-        float *samples = sampler->samples + run * SAMPLES;
-        qsort(samples, SAMPLES, sizeof *samples, by_size);
-        sampler->runs[run].median_us = samples[SAMPLES / 2] * 1e3;
+        qsort(sampler->samples[run], SAMPLES, sizeof(float), by_size);
+        sampler->runs[run].median_us = sampler->samples[run][SAMPLES / 2] * 1e3;
     }
     return code;
 }
 
 int gpu_time_cold(struct gpu *gpu, const struct flush *flush, struct run *runs, size_t count)
 {
-    size_t slots = count < IN_FLIGHT ? IN_FLIGHT - IN_FLIGHT % count : count;
-    struct sampler sampler = {
-        .gpu = gpu, .flush = flush, .runs = runs, .count = count, .slots = slots};
-    sampler.begin = calloc(slots, sizeof *sampler.begin);
-    sampler.end = calloc(slots, sizeof *sampler.end);
-    sampler.late = calloc(slots, 1);
-    sampler.samples = calloc(SAMPLES * count, sizeof *sampler.samples);
-    sampler.taken = calloc(count, sizeof *sampler.taken);
-    int code = sampler.begin == NULL || sampler.end == NULL || sampler.late == NULL ||
-               sampler.samples == NULL || sampler.taken == NULL;
-    if (code == 0)
-        code = sample_all(&sampler);
-    free(sampler.begin);
-    free(sampler.end);
-    free(sampler.late);
-    free(sampler.samples);
-    free(sampler.taken);
-    return code;
+    struct sampler sampler = {.gpu = gpu, .flush = flush, .runs = runs, .count = count};
+    return sample_all(&sampler);
 }

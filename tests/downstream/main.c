@@ -1,7 +1,6 @@
 /*
- * An application that ships a bundle: it sums arrays of any size with the tuned reduction and its
- * cover, and one of them again
- * in a kernel of its own that uses the tuned grid barrier, checks the sums against one in double
+ * An application that ships a bundle: it sums arrays of any size with the tuned reduction and its cover, and one of
+ * them again in a kernel of its own that uses the tuned grid barrier, checks the sums against one in double
  * precision, and times the reduction as the tuner did. If the bundle has sgemm, it multiplies with
  * an alpha that it gives at each launch.
  *     sum BUNDLE KERNELS.CU [--cub LIBRARY] N…
@@ -175,8 +174,8 @@ static int report(const struct tuned_kernel *kernel, int64_t n, double expected,
 static int sum_and_time(struct application *application, struct ours *ours, struct theirs *theirs,
                         int64_t n)
 {
-    struct run runs[] = {{.queue = queue_ours, .context = ours},
-                         {.queue = queue_theirs, .context = theirs}};
+    struct run runs[RUNS_MOST] = {{.queue = queue_ours, .context = ours},
+                                  {.queue = queue_theirs, .context = theirs}};
     size_t count = application->cub != NULL ? 2 : 1;
     double expected = sum_in_double(application->numbers, n);
     int wrong =

@@ -20,14 +20,12 @@ devices_of() {
 
 @test "--device all: every GPU runs variants, and the result is that of one" {
     stand_in "devices=3"
-    autotune --config "$sweeps/many.ini"
-    exits 0
+    expect 0 --config "$sweeps/many.ini"
     mv results one
     # everything is compiled; the others begin during the first trials of GPUs 0 and 1
     stand_in "devices=3" "note = scale_good" "log = $scratch/calls" 0.fault=cuModuleLoadData:3:sleep400 \
         1.fault=cuModuleLoadData:3:sleep400
-    autotune --config "$sweeps/many.ini" --device all
-    exits 0
+    expect 0 --config "$sweeps/many.ini" --device all
     equal "$(processes_of 'launch scale_good')" 3
     equal "$(grep '^parameter' results/tuned.ini)" "$(grep '^parameter' one/tuned.ini)"
     # which GPU measured what
@@ -38,8 +36,7 @@ devices_of() {
 
 @test "the report says how far GPUs were apart, and who held the finals" {
     stand_in "devices=2" 1.base_ns=10800 0.fault=cuModuleLoadData:3:sleep300
-    autotune --config "$sweeps/scale.ini" --device all
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --device all
     has out "screened on 2 GPUs; finals on GPU-000102" "GPU-01020304" "% slower (3 variants compared"
     cp out first
     autotune report --results results
@@ -55,12 +52,10 @@ n = 2^14
 block_size = 64, 256
 num_load = 1, 4
 INI
-    autotune --config sweep.ini
-    exits 0
+    expect 0 --config sweep.ini
     equal "$(processes_of cuDevicePrimaryCtxRetain)" 2
     rm -rf calls results
-    autotune --config sweep.ini --device 1
-    exits 0
+    expect 0 --config sweep.ini --device 1
     equal "$(processes_of cuDevicePrimaryCtxRetain)" 1
 }
 
@@ -71,15 +66,13 @@ device = 0-2
 INI
     autotune --config sweep.ini
     refuses 5 "device '0-2'" "nor 'all'"
-    autotune --config "$sweeps/scale.ini" --device 0,
-    exits 2
+    expect 2 --config "$sweeps/scale.ini" --device 0,
     has err "--device '0,'"
 }
 
 @test "a GPU that is not there: exit 3, naming it" {
     stand_in "devices=2"
-    autotune --config "$sweeps/scale.ini" --device 0,5
-    exits 3
+    expect 3 --config "$sweeps/scale.ini" --device 0,5
     has err 5
     [ ! -e results/tuned.ini ]
 }
@@ -90,11 +83,9 @@ INI
     uuid=$("$AUTOTUNE" devices | sed -n 's/^device 1:.*\(GPU-[0-9a-f-]*\),.*/\1/p')
     exec 9>"locks/autotune-$uuid.lock"
     flock 9
-    autotune --config "$sweeps/scale.ini" --device all --no-wait
-    exits 3
+    expect 3 --config "$sweeps/scale.ini" --device all --no-wait
     has err "is being used by another run"
-    autotune --config "$sweeps/scale.ini" --device 0 --no-wait
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --device 0 --no-wait
 }
 
 @test "a run that waits for a GPU has nothing on any, so that the other run does not see it there" {
@@ -113,35 +104,28 @@ INI
     [ -n "$waits" ]
     fails devices_of "$run"
     exec 9>&-
-    code=0
-    wait "$run" || code=$?
-    exits 0
+    ends 0
     lacks err "another process is using it"
 }
 
 @test "different models: each has a study and a section of its own, at the same time" {
     stand_in "devices=3" "1.name=Stand-in B200" 1.compute_capability=100 1.best_block=1024 \
         1.best_grid=16
-    autotune --config "$sweeps/scale.ini" --device all
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --device all
     equal "$(grep -c '^kernel = scale' results/tuned.ini)" 2
     equal "$(sed -n 's/^gpu = //p' results/tuned.ini | sort | tr '\n' ' ')" "Stand-in B200 Stand-in H200 "
     has out "on Stand-in B200" "on Stand-in H200" "screened on 2 GPUs"
     equal "$(sed -n '/B200/,/^$/s/^parameter.block_size = //p' results/tuned.ini)" 1024
     equal "$(sed -n '/H200/,/^$/s/^parameter.block_size = //p' results/tuned.ini)" 256
     ls results/stand-in-b200/scale/*.csv results/stand-in-h200/scale/*.csv
-    autotune --config "$sweeps/scale.ini" --device all
-    exits 0
-    has err "nothing to do"
+    nothing_to_do --config "$sweeps/scale.ini" --device all
 }
 
 @test "with a budget, two architectures are searched at once, each with its own cubins and winner" {
     stand_in "devices=2" "1.name=Stand-in B200" 1.compute_capability=100 1.best_block=1024 1.best_grid=16
     export AUTOTUNE_CACHE=$scratch/own
-    autotune --config "$sweeps/scale.ini" --arch sm_90 --results static # of the other architecture, nothing is compiled
-    exits 0
-    autotune --config "$sweeps/scale.ini" --device all --budget 30s --format csv
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --arch sm_90 --results static # of the other architecture, nothing is compiled
+    expect 0 --config "$sweeps/scale.ini" --device all --budget 30s --format csv
     equal "$(count winner 1)" 2
     equal "$(column outcome | grep -cvxE 'outcome|measured|constraint|wrong_result')" 0
     equal "$(sed -n '/B200/,/^$/s/^parameter.block_size = //p' results/tuned.ini)" 1024
@@ -150,36 +134,29 @@ INI
 
 @test "models of one architecture share what is compiled" {
     stand_in "devices=2" "1.name=Stand-in GH200"
-    autotune --config "$sweeps/scale.ini"
-    exits 0
+    expect 0 --config "$sweeps/scale.ini"
     find cache/cubin -type f >one
-    autotune --config "$sweeps/scale.ini" --device all
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --device all
     equal "$(grep -c '^kernel = scale' results/tuned.ini)" 2
     equal "$(find cache/cubin -type f | sort)" "$(sort one)"
 }
 
 @test "GPUs with one name that differ otherwise are refused" {
     stand_in "devices=2" 1.memory_bytes=2147483648
-    autotune --config "$sweeps/scale.ini" --device all
-    exits 2
+    expect 2 --config "$sweeps/scale.ini" --device all
     has err "GPU 1 is a 'Stand-in H200' like GPU 0, but with other memory"
 }
 
 @test "a GPU that fails leaves its work to the others; the run ends well" {
     stand_in "devices=2" 0.fault=cuModuleLoadData:3:sleep400 1.fault=cuLaunchKernel:50+:CUDA_ERROR_ECC_UNCORRECTABLE
-    autotune --config "$sweeps/scale.ini" --device all --format csv
-    exits 0
-    equal "$(count outcome measured)" 9
+    measures 9 --config "$sweeps/scale.ini" --device all
     has err "GPU 1 (GPU-01020304-0506-0708-090a-0b0c0d0e0f10) failed: " "the others take over its work"
     has out GPU-00010203
 }
 
 @test "if the first GPU fails, another one holds the finals" {
     stand_in "devices=2" 1.fault=cuModuleLoadData:3:sleep300 0.fault=cuLaunchKernel:50+:CUDA_ERROR_ECC_UNCORRECTABLE
-    autotune --config "$sweeps/scale.ini" --device all --format csv
-    exits 0
-    equal "$(count outcome measured)" 9
+    measures 9 --config "$sweeps/scale.ini" --device all
     has err "GPU 0 (GPU-00010203-0405-0607-0809-0a0b0c0d0e0f) failed: "
     equal "$(column winner | paste -d' ' - <(column gpu_uuid) | grep '^1')" \
         "1 GPU-01020304-0506-0708-090a-0b0c0d0e0f10"
@@ -193,8 +170,7 @@ INI
     lacks err "GPU 0"
     rm -r results
     stand_in "devices=2" 0.fault=cuLaunchKernel:200+:CUDA_ERROR_LAUNCH_FAILED # while it holds the finals
-    autotune --config "$sweeps/scale.ini" --device all
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --device all
 }
 
 @test "a GPU that fails in a comparison when the others are done costs nothing" {
@@ -210,8 +186,7 @@ INI
 
 @test "a GPU that somebody else uses pauses, and its times do not count" {
     stand_in "devices=2" 0.fault=cuModuleLoadData:3:sleep400 1.processes=1
-    autotune --config "$sweeps/scale.ini" --device all --format csv
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --device all --format csv
     has err "GPU 1 (GPU-01020304-0506-0708-090a-0b0c0d0e0f10) pauses: another process is using it"
     equal "$(column gpu_uuid | sort -u)" GPU-00010203-0405-0607-0809-0a0b0c0d0e0f
 }
@@ -226,13 +201,10 @@ INI
     done
     sleep 0.5
     kill -INT "$run"
-    code=0
-    wait "$run" || code=$?
-    exits 130
+    ends 130
     has err "interrupted; " "run the same command to go on"
     stand_in "devices=3" "2.name=Stand-in other"
-    autotune --config "$sweeps/scale.ini" --device all --quiet
-    exits 0
+    expect 0 --config "$sweeps/scale.ini" --device all --quiet
     equal "$(grep -c '^kernel = scale' results/tuned.ini)" 2
 }
 
@@ -243,8 +215,7 @@ INI
     has out "skipped: needs two GPUs of one model; there are 1"
     fails "$SOURCE_DIR/tests/gpu_fleet.sh" nowhere results >out 2>err
     has err "there is no program '$scratch/nowhere/autotune'"
-    autotune check --template "$SOURCE_DIR/tests/bench/fleet.ini" --compile --arch sm_90
-    exits 0
+    expect 0 check --template "$SOURCE_DIR/tests/bench/fleet.ini" --compile --arch sm_90
 }
 
 @test "gpu_fleet.sh ends with its table, also if some of it fails" {
@@ -278,20 +249,16 @@ INI
 
 @test "a search proposes for all GPUs at once, and tries as many variants as it may" {
     stand_in "devices=3" "2.name=Stand-in other" "fault=cuModuleLoadData:*:sleep5"
-    autotune --config "$sweeps/many.ini" --device all --evaluations 12 --format csv
-    exits 0
-    equal "$(count outcome measured)" 24
+    measures 24 --config "$sweeps/many.ini" --device all --evaluations 12
     equal "$(count winner 1)" 2
 }
 
 @test "a run on another GPU of the model takes those times of earlier runs again that could be the best" {
     stand_in "devices=2" "noise=0" 1.base_ns=15000 "log = $scratch/calls"
     printf '[scale]\nn = 2^14\nblock_size = 64, 1024\nnum_load = 1, 4\n' | sweep
-    autotune --config sweep.ini --device 0
-    exits 0
+    expect 0 --config sweep.ini --device 0
     printf '[scale]\nn = 2^14\nblock_size = 64, 256, 1024\nnum_load = 1, 4\n' | sweep
-    autotune --config sweep.ini --device 1
-    exits 0
+    expect 0 --config sweep.ini --device 1
     has results/tuned.ini "parameter.block_size = 256" "parameter.num_load = 1"
     autotune report --results results --format csv
     equal "$(column finalist | paste -d' ' - <(column gpu_uuid) | grep '^1' | cut -c1-12 | sort -u)" "1 GPU-010203"

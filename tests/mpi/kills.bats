@@ -66,8 +66,7 @@ await_cluster() {
         cluster 3 --config "$sweeps/many.ini"
         exits 0
         equal "$(sed -n 's/^parameter.* = //p' results/tuned.ini | tr '\n' ' ')" "256 1 good "
-        autotune report --results results --format csv
-        equal "$(count outcome measured)" 20
+        recorded 20
         equal "$(processes)" ""
     done
 }

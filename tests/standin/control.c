@@ -51,11 +51,6 @@ static void refuse(const char *format, ...)
     _exit(99);
 }
 
-const char *control_call_name(enum call call)
-{
-    return call_names[call];
-}
-
 static enum call call_from_name(const char *name)
 {
     for (int call = 0; call < CALL_COUNT; call++)
@@ -202,31 +197,44 @@ static bool set_number(const char *key, const char *value)
     return false;
 }
 
+static void read_missing(const char *text)
+{
+    settings->missing = call_from_name(text);
+}
+
 static void set_one(const char *key, const char *value)
 {
-    if (set_number(key, value))
-        return;
-    if (strcmp(key, "name") == 0)
-        copy_text(key, value, settings->name, sizeof settings->name);
-    else if (strcmp(key, "driver_build") == 0)
-        copy_text(key, value, settings->driver_build, sizeof settings->driver_build);
-    else if (strcmp(key, "note") == 0)
-        copy_text(key, value, settings->note, sizeof settings->note);
-    else if (strcmp(key, "missing") == 0)
-        settings->missing = call_from_name(value);
-    else if (strcmp(key, "processes") == 0)
-        read_processes(value);
-    else if (strcmp(key, "throttle") == 0)
-        read_throttle(value);
-    else if (strncmp(key, "time.", 5) == 0)
+    struct control *own = settings;
+    const struct {
+        const char *key;
+        char *text;
+        size_t bytes;
+    } texts[] = {{"name", own->name, sizeof own->name},
+                 {"driver_build", own->driver_build, sizeof own->driver_build},
+                 {"note", own->note, sizeof own->note},
+                 {"log", own->log, sizeof own->log},
+                 {"state", own->state, sizeof own->state}};
+    static const struct {
+        const char *key;
+        void (*read)(const char *value);
+    } lists[] = {{"missing", read_missing},
+                 {"processes", read_processes},
+                 {"throttle", read_throttle},
+                 {"fault", read_fault}};
+    bool known = set_number(key, value);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strcmp(key, texts[i].key) == 0) {
+            copy_text(key, value, texts[i].text, texts[i].bytes);
+            known = true;
+        }
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (strcmp(key, lists[i].key) == 0) {
+            lists[i].read(value);
+            known = true;
+        }
+    if (strncmp(key, "time.", 5) == 0)
         read_entry_time(key + 5, value);
-    else if (strcmp(key, "fault") == 0)
-        read_fault(value);
-    else if (strcmp(key, "log") == 0)
-        copy_text(key, value, settings->log, sizeof settings->log);
-    else if (strcmp(key, "state") == 0)
-        copy_text(key, value, settings->state, sizeof settings->state);
-    else
+    else if (!known)
         refuse("unknown key '%s'", key);
 }
 
@@ -391,40 +399,24 @@ void control_uuid(int device, char text[UUID_BYTES])
 }
 
 /* In one write, so that processes do not mix. */
-static void log_line(const char *path, const char *text)
+void control_note(const char *format, ...)
 {
+    const char *path = control()->log;
     char line[160];
-    int length = snprintf(line, sizeof line, "%ld %s\n", (long)getpid(), text);
-    if (length < 0 || (size_t)length >= sizeof line)
+    if (path[0] == '\0')
+        return;
+    int start = snprintf(line, sizeof line, "%ld ", (long)getpid());
+    va_list arguments;
+    va_start(arguments, format);
+    int length = start + vsnprintf(line + start, sizeof line - (size_t)start, format, arguments);
+    va_end(arguments);
+    if ((size_t)length + 1 >= sizeof line)
         refuse("a line of the log is too long");
+    line[length++] = '\n';
     int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     if (file < 0 || write(file, line, (size_t)length) != length)
         refuse("cannot write the log '%s': %s", path, strerror(errno));
     close(file);
-}
-
-void control_note(const char *format, ...)
-{
-    char text[128];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    if (control()->log[0] != '\0')
-        log_line(control()->log, text);
-}
-
-/* "CALL" or "CALL ERROR". */
-static void log_call(const char *path, enum call call, const struct fault *fault)
-{
-    char text[128];
-    const char *what = fault == NULL                  ? ""
-                       : fault->action == FAULT_HANG  ? " hang"
-                       : fault->action == FAULT_KILL  ? " kill"
-                       : fault->action == FAULT_SLEEP ? " sleep"
-                                                      : " error";
-    (void)snprintf(text, sizeof text, "%s%s", call_names[call], what);
-    log_line(path, text);
 }
 
 CUresult control_call(enum call call)
@@ -448,8 +440,11 @@ CUresult control_call(enum call call)
             count <= fault->last)
             found = fault;
     }
-    if (asked->log[0] != '\0')
-        log_call(asked->log, call, found);
+    static const char *const ends[] = {[FAULT_ERROR] = " error",
+                                       [FAULT_HANG] = " hang",
+                                       [FAULT_KILL] = " kill",
+                                       [FAULT_SLEEP] = " sleep"};
+    control_note("%s%s", call_names[call], found == NULL ? "" : ends[found->action]);
     if (found == NULL)
         return CUDA_SUCCESS;
     if (found->action == FAULT_KILL)

@@ -56,6 +56,11 @@ void two_phase(const float *in, u64 n, double *, unsigned *, double *out)
     for (; memory_holds(reinterpret_cast<uintptr_t>(out), sizeof *out); out++)
         *out = result;
 }
+
+/* kernels.cu: it changes nothing but the cache. */
+void read_all(const void *, u64, unsigned *)
+{
+}
 } // namespace downstream
 
 #endif

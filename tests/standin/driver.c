@@ -26,36 +26,61 @@ struct graph_node {
     void **parameters;  /* owned */
 };
 
+/* Graphs, streams and events are in a list of their kind. */
+struct handle {
+    struct handle *next;
+};
+
 struct CUgraph_st {
+    struct handle handle;
     struct graph_node *nodes;
     size_t count;
-    struct CUgraph_st *next;
 };
 
 struct CUstream_st {
+    struct handle handle;
     struct CUgraph_st *capture; /* into which launches go; NULL: they run */
     bool spoiled;               /* by a call that cannot be captured */
-    struct CUstream_st *next;
 };
 
 struct CUevent_st {
+    struct handle handle;
     struct CUctx_st *context;
     bool timed;
     bool recorded;
     bool done;
     double time_ns;
-    struct CUevent_st *next;
 };
 
 static bool opened; /* by cuGetProcAddress; NVRTC opens the library as well, and is not counted */
 static bool initialised;
 static struct CUctx_st contexts[DEVICES_MAX];
 static struct CUctx_st *current;
-static struct CUstream_st *streams;
-static struct CUevent_st *events;
-static struct CUgraph_st *graphs; /* and what is made of them: a CUgraphExec is a graph as well */
+static struct handle *streams;
+static struct handle *events;
+static struct handle *graphs; /* and what is made of them: a CUgraphExec is a graph as well */
 static const struct CUevent_st *last_polled; /* by the call before this one */
 static uint64_t queries;
+
+static void *new_handle(struct handle **list, size_t bytes)
+{
+    struct handle *made = new_zeroed(bytes);
+    made->next = *list;
+    return *list = made;
+}
+
+/* The link to what this is the handle of; to NULL if there is no such. */
+static struct handle **find_handle(struct handle **list, const void *handle)
+{
+    while (*list != NULL && *list != handle)
+        list = &(*list)->next;
+    return list;
+}
+
+static bool has_handle(struct handle *list, const void *handle)
+{
+    return *find_handle(&list, handle) != NULL;
+}
 
 /* --- What every call does first --- */
 
@@ -101,9 +126,11 @@ static CUresult wait_for_all(void)
 {
     while (current->hanging)
         pause();
-    for (struct CUevent_st *event = events; event != NULL; event = event->next)
+    for (struct handle *handle = events; handle != NULL; handle = handle->next) {
+        struct CUevent_st *event = (struct CUevent_st *)handle;
         if (event->context == current && event->recorded)
             event->done = true;
+    }
     current->broken = current->pending;
     return current->broken;
 }
@@ -253,26 +280,12 @@ CUresult cuGetErrorString(CUresult error, const char **text)
     return *text != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* An entry point that the tuner asks for and this file does not have is NULL, and so not supported.
- */
-#define X(function, version)                                                                       \
-    extern __typeof__(function) function __attribute__((weak));                                    \
-    static CUresult unsupported_##function(void)                                                   \
-    {                                                                                              \
-        CUresult asked = control_call(CALL_##function);                                            \
-        return asked != CUDA_SUCCESS ? asked : CUDA_ERROR_NOT_SUPPORTED;                           \
-    }
-DRIVER_FUNCTIONS(X)
-#undef X
-
 static const struct entry {
     const char *name;
     int version;
     void (*function)(void);
-    void (*unsupported)(void);
 } entries[] = {
-#define X(function, version)                                                                       \
-    {#function, version, (void (*)(void))function, (void (*)(void))unsupported_##function},
+#define X(function, version) {#function, version, (void (*)(void))function},
     DRIVER_FUNCTIONS(X)
 #undef X
 };
@@ -292,8 +305,7 @@ CUresult cuGetProcAddress(const char *symbol, void **function, int version, cuui
             found = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
         } else {
             found = CU_GET_PROC_ADDRESS_SUCCESS;
-            memcpy(function, entry->function != NULL ? &entry->function : &entry->unsupported,
-                   sizeof *function);
+            memcpy(function, &entry->function, sizeof *function);
         }
     }
     if (status != NULL)
@@ -456,8 +468,7 @@ CUresult cuCtxGetDevice(CUdevice *device)
     return CUDA_SUCCESS;
 }
 
-/* --- Memory
- * --------------------------------------------------------------------------------------- */
+/* --- Memory --- */
 
 CUresult cuMemGetInfo(size_t *free_bytes, size_t *total)
 {
@@ -554,10 +565,7 @@ CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t bytes, CUstream st
 
 static bool is_stream(CUstream stream)
 {
-    const struct CUstream_st *known = streams;
-    while (known != NULL && known != stream)
-        known = known->next;
-    return stream == NULL || known != NULL;
+    return stream == NULL || has_handle(streams, stream);
 }
 
 /* The same, of a call that uses the stream: what comes on the NULL stream comes after the upload. */
@@ -634,8 +642,7 @@ CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char byte, siz
     return CUDA_SUCCESS;
 }
 
-/* --- Modules and functions
- * ------------------------------------------------------------------------ */
+/* --- Modules and functions --- */
 
 CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
@@ -662,7 +669,12 @@ CUresult cuModuleGetGlobal(CUdeviceptr *address, size_t *bytes, CUmodule module,
     return module_global(module, name, address, bytes);
 }
 
-static struct texture *textures;
+struct listed_texture {
+    struct handle handle;
+    struct texture texture; /* which kernels get */
+};
+
+static struct handle *textures;
 
 CUresult cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *memory,
                            const CUDA_TEXTURE_DESC *view, const CUDA_RESOURCE_VIEW_DESC *resource)
@@ -677,34 +689,24 @@ CUresult cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *memory
     if (address % 512 != 0 || !memory_holds(address, bytes) ||
         (!linear && memory->res.pitch2D.pitchInBytes % 32 != 0))
         return CUDA_ERROR_INVALID_VALUE;
-    struct texture *made = new_zeroed(sizeof *made);
-    *made = (struct texture){*memory, *view, textures};
-    textures = made;
-    *object = (CUtexObject)(uintptr_t)made;
+    struct listed_texture *made = new_handle(&textures, sizeof *made);
+    made->texture = (struct texture){*memory, *view};
+    *object = (CUtexObject)(uintptr_t)&made->texture;
     return CUDA_SUCCESS;
 }
 
 CUresult cuTexObjectDestroy(CUtexObject object)
 {
     BEGIN(cuTexObjectDestroy, NEED_CONTEXT);
-    for (struct texture **link = &textures; *link != NULL; link = &(*link)->next) {
-        if ((CUtexObject)(uintptr_t)*link == object) {
-            struct texture *destroyed = *link;
-            *link = destroyed->next;
-            free(destroyed);
-            return CUDA_SUCCESS;
-        }
-    }
-    return CUDA_ERROR_INVALID_VALUE;
-}
-
-__attribute__((destructor)) static void forget_textures(void)
-{
-    while (textures != NULL) {
-        struct texture *next = textures->next;
-        free(textures);
-        textures = next;
-    }
+    struct handle **link = &textures;
+    while (*link != NULL && (uintptr_t) & ((struct listed_texture *)*link)->texture != object)
+        link = &(*link)->next;
+    struct handle *destroyed = *link;
+    if (destroyed == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    *link = destroyed->next;
+    free(destroyed);
+    return CUDA_SUCCESS;
 }
 
 /* Whether the driver's documented limits hold, for elements of `size` bytes. */
@@ -813,8 +815,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, CUfunction fun
     return module_blocks_per_sm(function, block_threads, dynamic_shared_bytes, blocks);
 }
 
-/* --- Launches
- * -------------------------------------------------------------------------------------- */
+/* --- Launches --- */
 
 struct extent {
     unsigned x, y, z;
@@ -892,66 +893,6 @@ static CUresult capture_launch(struct CUgraph_st *graph, CUfunction function,
         return CUDA_ERROR_OUT_OF_MEMORY;
     nodes[graph->count++] = (struct graph_node){function, *work, copy};
     return CUDA_SUCCESS;
-}
-
-static CUresult launch(CUfunction function, struct extent grid, struct extent block,
-                       CUstream stream, void **parameters)
-{
-    const struct kernel *kernel = function->kernel;
-    if (kernel == NULL)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    if (!enter_stream(stream))
-        return CUDA_ERROR_INVALID_HANDLE;
-    const struct launch work = {.entry = function->name,
-                                .blocks = extent_count(grid),
-                                .block_threads = (unsigned)extent_count(block),
-                                .elements = kernel_elements(kernel, parameters),
-                                .load = module_number(function->module),
-                                .place = memory_number(kernel_address(kernel, parameters))};
-    if (stream != NULL && stream->capture != NULL) {
-        if (!function->loaded && is_captured(stream))
-            return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
-        return capture_launch(stream->capture, function, &work, parameters);
-    }
-    function->loaded = true;
-    if (strcmp(function->name, control()->note) == 0)
-        control_note("launch %s", function->name);
-    run_launch(function, &work, parameters, 0);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
-                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
-                        CUstream stream, void **parameters, void **extra)
-{
-    BEGIN(cuLaunchKernel, NEED_CONTEXT);
-    struct extent grid = {grid_x, grid_y, grid_z}, block = {block_x, block_y, block_z};
-    CUresult checked = check_launch(function, grid, block, shared_bytes);
-    if (checked != CUDA_SUCCESS)
-        return checked;
-    if (extra != NULL)
-        return CUDA_ERROR_NOT_SUPPORTED;
-    return launch(function, grid, block, stream, parameters);
-}
-
-CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
-                                   unsigned grid_z, unsigned block_x, unsigned block_y,
-                                   unsigned block_z, unsigned shared_bytes, CUstream stream,
-                                   void **parameters)
-{
-    BEGIN(cuLaunchCooperativeKernel, NEED_CONTEXT);
-    struct extent grid = {grid_x, grid_y, grid_z}, block = {block_x, block_y, block_z};
-    CUresult checked = check_launch(function, grid, block, shared_bytes);
-    if (checked != CUDA_SUCCESS)
-        return checked;
-    int blocks = 0;
-    CUresult counted =
-        module_blocks_per_sm(function, (int)extent_count(block), shared_bytes, &blocks);
-    if (counted != CUDA_SUCCESS)
-        return counted;
-    if (extent_count(grid) > (uint64_t)blocks * (uint64_t)control()->sm_count)
-        return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
-    return launch(function, grid, block, stream, parameters);
 }
 
 /* What a launch asks for beyond its extents. */
@@ -1036,10 +977,9 @@ CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction function,
                : active_clusters(function, config, extent_count(wishes.cluster), clusters);
 }
 
-CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,
-                          void **extra)
+static CUresult launch(CUfunction function, const CUlaunchConfig *config, void **parameters,
+                       void **extra)
 {
-    BEGIN(cuLaunchKernelEx, NEED_CONTEXT);
     struct wishes wishes = {0};
     struct extent grid = {config->gridDimX, config->gridDimY, config->gridDimZ},
                   block = {config->blockDimX, config->blockDimY, config->blockDimZ};
@@ -1048,17 +988,65 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, voi
         checked = read_wishes(config, &wishes);
     if (checked == CUDA_SUCCESS)
         checked = check_cluster(function, grid, wishes.cluster);
-    if (checked != CUDA_SUCCESS || extra != NULL)
-        return checked != CUDA_SUCCESS ? checked : CUDA_ERROR_NOT_SUPPORTED;
     int clusters = 0;
-    uint64_t blocks = extent_count(wishes.cluster);
-    if (wishes.cooperative)
-        checked = active_clusters(function, config, blocks, &clusters);
+    uint64_t cluster_blocks = extent_count(wishes.cluster);
+    if (checked == CUDA_SUCCESS && wishes.cooperative)
+        checked = active_clusters(function, config, cluster_blocks, &clusters);
     if (checked != CUDA_SUCCESS)
         return checked;
-    if (wishes.cooperative && extent_count(grid) / blocks > (uint64_t)clusters)
+    if (wishes.cooperative && extent_count(grid) / cluster_blocks > (uint64_t)clusters)
         return CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
-    return launch(function, grid, block, config->hStream, parameters);
+    const struct kernel *kernel = function->kernel;
+    if (kernel == NULL || extra != NULL)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    CUstream stream = config->hStream;
+    if (!enter_stream(stream))
+        return CUDA_ERROR_INVALID_HANDLE;
+    const struct launch work = {.entry = function->name,
+                                .blocks = extent_count(grid),
+                                .block_threads = (unsigned)extent_count(block),
+                                .elements = kernel_elements(kernel, parameters),
+                                .load = module_number(function->module),
+                                .place = memory_number(kernel_address(kernel, parameters))};
+    if (stream != NULL && stream->capture != NULL) {
+        if (!function->loaded && is_captured(stream))
+            return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+        return capture_launch(stream->capture, function, &work, parameters);
+    }
+    function->loaded = true;
+    if (strcmp(function->name, control()->note) == 0)
+        control_note("launch %s", function->name);
+    run_launch(function, &work, parameters, 0);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters,
+                          void **extra)
+{
+    BEGIN(cuLaunchKernelEx, NEED_CONTEXT);
+    return launch(function, config, parameters, extra);
+}
+
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                        CUstream stream, void **parameters, void **extra)
+{
+    BEGIN(cuLaunchKernel, NEED_CONTEXT);
+    const CUlaunchConfig config = {grid_x,  grid_y,       grid_z, block_x, block_y,
+                                   block_z, shared_bytes, stream, NULL,    0};
+    return launch(function, &config, parameters, extra);
+}
+
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y,
+                                   unsigned grid_z, unsigned block_x, unsigned block_y,
+                                   unsigned block_z, unsigned shared_bytes, CUstream stream,
+                                   void **parameters)
+{
+    BEGIN(cuLaunchCooperativeKernel, NEED_CONTEXT);
+    CUlaunchAttribute cooperative = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
+    const CUlaunchConfig config = {grid_x,  grid_y,       grid_z, block_x,      block_y,
+                                   block_z, shared_bytes, stream, &cooperative, 1};
+    return launch(function, &config, parameters, NULL);
 }
 
 /* --- Streams --- */
@@ -1068,10 +1056,7 @@ CUresult cuStreamCreate(CUstream *stream, unsigned flags)
     BEGIN(cuStreamCreate, NEED_CONTEXT);
     if (flags > CU_STREAM_NON_BLOCKING)
         return CUDA_ERROR_INVALID_VALUE;
-    struct CUstream_st *made = new_zeroed(sizeof *made);
-    made->next = streams;
-    streams = made;
-    *stream = made;
+    *stream = new_handle(&streams, sizeof **stream);
     return CUDA_SUCCESS;
 }
 
@@ -1085,30 +1070,12 @@ CUresult cuStreamSynchronize(CUstream stream)
 
 /* --- Graphs: of one stream's launches --- */
 
-static bool is_graph(const struct CUgraph_st *graph)
-{
-    const struct CUgraph_st *known = graphs;
-    while (known != NULL && known != graph)
-        known = known->next;
-    return known != NULL;
-}
-
-static struct CUgraph_st *new_graph(void)
-{
-    struct CUgraph_st *graph = new_zeroed(sizeof *graph);
-    graph->next = graphs;
-    graphs = graph;
-    return graph;
-}
-
 static CUresult free_graph(struct CUgraph_st *graph)
 {
-    struct CUgraph_st **link = &graphs;
-    while (*link != NULL && *link != graph)
-        link = &(*link)->next;
+    struct handle **link = find_handle(&graphs, graph);
     if (*link == NULL)
         return CUDA_ERROR_INVALID_VALUE;
-    *link = graph->next;
+    *link = graph->handle.next;
     for (size_t i = 0; i < graph->count; i++)
         free(graph->nodes[i].parameters);
     free(graph->nodes);
@@ -1127,7 +1094,7 @@ CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode mode)
     if (stream->capture != NULL)
         return CUDA_ERROR_ILLEGAL_STATE;
     stream->spoiled = false;
-    stream->capture = new_graph();
+    stream->capture = new_handle(&graphs, sizeof(struct CUgraph_st));
     return CUDA_SUCCESS;
 }
 
@@ -1150,9 +1117,9 @@ CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph)
 CUresult cuGraphInstantiateWithFlags(CUgraphExec *made, CUgraph graph, unsigned long long flags)
 {
     BEGIN(cuGraphInstantiateWithFlags, NEED_CONTEXT);
-    if (!is_graph(graph) || flags != 0)
+    if (!has_handle(graphs, graph) || flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    struct CUgraph_st *copy = new_graph();
+    struct CUgraph_st *copy = new_handle(&graphs, sizeof(struct CUgraph_st));
     for (size_t i = 0; i < graph->count; i++) {
         const struct graph_node *node = &graph->nodes[i];
         CUresult result = capture_launch(copy, node->function, &node->work, node->parameters);
@@ -1169,7 +1136,7 @@ CUresult cuGraphLaunch(CUgraphExec made, CUstream stream)
 {
     BEGIN(cuGraphLaunch, NEED_CONTEXT);
     const struct CUgraph_st *graph = (const struct CUgraph_st *)made;
-    if (!is_graph(graph) || !enter_stream(stream))
+    if (!has_handle(graphs, graph) || !enter_stream(stream))
         return CUDA_ERROR_INVALID_HANDLE;
     if (is_captured(stream))
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -1201,27 +1168,16 @@ CUresult cuEventCreate(CUevent *event, unsigned flags)
     BEGIN(cuEventCreate, NEED_CONTEXT);
     if ((flags & ~(unsigned)(CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING)) != 0)
         return CUDA_ERROR_INVALID_VALUE;
-    struct CUevent_st *made = new_zeroed(sizeof *made);
-    made->context = current;
-    made->timed = (flags & CU_EVENT_DISABLE_TIMING) == 0;
-    made->next = events;
-    events = made;
-    *event = made;
+    *event = new_handle(&events, sizeof **event);
+    (*event)->context = current;
+    (*event)->timed = (flags & CU_EVENT_DISABLE_TIMING) == 0;
     return CUDA_SUCCESS;
-}
-
-static bool is_event(CUevent event)
-{
-    const struct CUevent_st *known = events;
-    while (known != NULL && known != event)
-        known = known->next;
-    return known != NULL;
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream)
 {
     BEGIN(cuEventRecord, NEED_CONTEXT);
-    if (!is_event(event) || !enter_stream(stream))
+    if (!has_handle(events, event) || !enter_stream(stream))
         return CUDA_ERROR_INVALID_HANDLE;
     event->recorded = true;
     event->done = false;
@@ -1238,7 +1194,7 @@ CUresult cuEventRecord(CUevent event, CUstream stream)
 CUresult cuEventQuery(CUevent event)
 {
     BEGIN(cuEventQuery, NEED_CONTEXT);
-    if (!is_event(event))
+    if (!has_handle(events, event))
         return CUDA_ERROR_INVALID_HANDLE;
     if (event->recorded && !event->done && !current->hanging) {
         bool waiting = last_polled == event;
@@ -1255,8 +1211,8 @@ CUresult cuEventQuery(CUevent event)
 CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
 {
     BEGIN(cuEventElapsedTime, NEED_CONTEXT);
-    if (!is_event(start) || !is_event(end) || !start->recorded || !end->recorded || !start->timed ||
-        !end->timed)
+    if (!has_handle(events, start) || !has_handle(events, end) || !start->recorded ||
+        !end->recorded || !start->timed || !end->timed)
         return CUDA_ERROR_INVALID_HANDLE;
     if (!start->done || !end->done)
         return CUDA_ERROR_NOT_READY;
@@ -1264,18 +1220,20 @@ CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end)
     return CUDA_SUCCESS;
 }
 
+static void free_handles(struct handle **list)
+{
+    while (*list != NULL) {
+        struct handle *next = (*list)->next;
+        free(*list);
+        *list = next;
+    }
+}
+
 __attribute__((destructor)) static void clear_all(void)
 {
-    while (streams != NULL) {
-        struct CUstream_st *stream = streams;
-        streams = stream->next;
-        free(stream);
-    }
+    free_handles(&streams);
     while (graphs != NULL)
-        (void)free_graph(graphs);
-    while (events != NULL) {
-        struct CUevent_st *event = events;
-        events = event->next;
-        free(event);
-    }
+        (void)free_graph((struct CUgraph_st *)graphs);
+    free_handles(&events);
+    free_handles(&textures);
 }

@@ -163,9 +163,14 @@ namespace own
 #include "../../tuner/gpu/device_kernels.cu"
 }
 
-/* Most of what a device worker verifies is memory that is poisoned as a whole, whose sums the host knows sooner. */
+/* autotune_soil is the GPU's alone: what it leaves in shared memory. */
 namespace quick
 {
+void autotune_soil()
+{
+}
+
+/* Most of what a device worker verifies is memory that is poisoned as a whole, whose sums the host knows sooner. */
 void autotune_checksum(const void *buffer, int bytes, unsigned long long count, int poison,
                        unsigned long long *sums)
 {
@@ -252,12 +257,18 @@ namespace rounds
 /* --- The table
  * ------------------------------------------------------------------------------------- */
 
+/* What the arguments of a launch are. */
+struct arguments {
+    enum { MOST = 32 };
+    size_t count, bytes[MOST];
+    uint64_t elements; /* the largest whole number below 2^32 */
+    uint64_t address;  /* the last pointer; 0: there is none */
+};
+
 struct kernel {
     const char *entry;
     void (*run)(void **parameters);
-    uint64_t (*elements)(void **parameters);
-    uint64_t (*address)(void **parameters);
-    void **(*copy)(void **parameters);
+    arguments (*describe)(void **parameters);
     kernel_end end; /* KERNEL_NEVER: it is not run */
 };
 
@@ -283,124 +294,63 @@ template <typename... P> void call(void (*function)(P...), void **parameters)
     call(function, parameters, std::index_sequence_for<P...>());
 }
 
-template <typename T> uint64_t whole(void *parameter)
+template <typename T> void describe_one(arguments *all, const void *parameter)
 {
+    all->bytes[all->count++] = sizeof(T);
     if constexpr (std::is_integral_v<T>) {
-        T value = *static_cast<T *>(parameter);
+        T value = load<T>(parameter);
         bool counts = value > 0 && static_cast<uint64_t>(value) < 1ull << 32;
-        return counts ? static_cast<uint64_t>(value) : 0;
-    } else {
-        (void)parameter;
-        return 0;
+        if (counts && static_cast<uint64_t>(value) > all->elements)
+            all->elements = static_cast<uint64_t>(value);
+    } else if constexpr (std::is_pointer_v<T>) {
+        all->address = reinterpret_cast<uint64_t>(load<T>(parameter));
     }
 }
 
-template <typename... P, size_t... I>
-uint64_t largest(void (*)(P...), void **parameters, std::index_sequence<I...>)
+template <typename... P> arguments describe(void (*)(P...), void **parameters)
 {
-    uint64_t most = 0;
+    static_assert(sizeof...(P) <= arguments::MOST, "a kernel has too many parameters");
+    arguments all = {};
     (void)parameters;
-    ((most = whole<P>(parameters[I]) > most ? whole<P>(parameters[I]) : most), ...);
-    return most;
-}
-
-template <typename... P> uint64_t largest(void (*function)(P...), void **parameters)
-{
-    return largest(function, parameters, std::index_sequence_for<P...>());
-}
-
-template <typename T> uint64_t pointer(void *parameter)
-{
-    if constexpr (std::is_pointer_v<std::remove_const_t<T>>)
-        return reinterpret_cast<uint64_t>(load<std::remove_const_t<T>>(parameter));
-    (void)parameter;
-    return 0;
-}
-
-template <typename... P, size_t... I>
-uint64_t last_pointer(void (*)(P...), void **parameters, std::index_sequence<I...>)
-{
-    uint64_t address = 0;
-    (void)parameters;
-    ((address = std::is_pointer_v<std::remove_const_t<P>> ? pointer<P>(parameters[I]) : address),
-     ...);
-    return address;
-}
-
-template <typename... P> uint64_t last_pointer(void (*function)(P...), void **parameters)
-{
-    return last_pointer(function, parameters, std::index_sequence_for<P...>());
-}
-
-/* Each argument in a cell of its own, large enough for any: the guards of device_kernels.cu are the
- * largest. */
-struct alignas(16) cell {
-    unsigned char bytes[512];
-};
-
-template <typename... P, size_t... I>
-void **copy(void (*)(P...), void **parameters, std::index_sequence<I...>)
-{
-    static_assert(((sizeof(P) <= sizeof(cell)) && ...), "a cell is too small for an argument");
-    constexpr size_t header =
-        (sizeof...(P) * sizeof(void *) + alignof(cell) - 1) / alignof(cell) * alignof(cell);
-    unsigned char *block =
-        static_cast<unsigned char *>(malloc(header + sizeof...(P) * sizeof(cell) + 1));
-    void **pointers = reinterpret_cast<void **>(block);
-    if (block == nullptr)
-        return nullptr;
-    (void)parameters;
-    ((pointers[I] = memcpy(block + header + I * sizeof(cell), parameters[I], sizeof(P))), ...);
-    return pointers;
-}
-
-template <typename... P> void **copy(void (*function)(P...), void **parameters)
-{
-    return copy(function, parameters, std::index_sequence_for<P...>());
+    (describe_one<std::remove_const_t<P>>(&all, parameters[all.count]), ...);
+    return all;
 }
 
 #define ENTRY(source, name, end)                                                                   \
     {                                                                                              \
 #name, [](void **parameters) { call(source::name, parameters); },                             \
-     [](void **parameters) { return largest(source::name, parameters); },                          \
-     [](void **parameters) { return last_pointer(source::name, parameters); },                     \
-     [](void **parameters) { return copy(source::name, parameters); }, end    \
+     [](void **parameters) { return describe(source::name, parameters); }, end    \
     }
 #define KERNEL(source, name) ENTRY(source, name, KERNEL_DONE)
 #define ENDLESS(source, name) ENTRY(source, name, KERNEL_NEVER)
 
-/* The L2 flush changes nothing but the cache, and the delay nothing but the time. */
+/* What is not run: the L2 flush changes nothing but the cache, and the delay nothing but the time. */
 void nothing(void **)
 {
 }
-uint64_t none(void **)
+
+template <typename F, F function> arguments describe_own(void **parameters)
 {
-    return 0;
+    arguments all = describe(function, parameters);
+    all.elements = all.address = 0;
+    return all;
 }
 
-void **copy_of_none(void **)
-{
-    return static_cast<void **>(malloc(1));
-}
+#define NOTHING(source, name)                                                                      \
+    {                                                                                              \
+#name, nothing, describe_own < decltype(&source::name), source::name>, KERNEL_DONE         \
+    }
 
 const struct kernel kernels[] = {
-    {"autotune_empty", nothing, none, none, copy_of_none, KERNEL_DONE},
-    {"autotune_delay", nothing, none, none,
-     [](void **parameters) { return copy(own::autotune_delay, parameters); }, KERNEL_DONE},
-    {"autotune_read", nothing, none, none,
-     [](void **parameters) { return copy(own::autotune_read, parameters); }, KERNEL_DONE},
-    KERNEL(own, autotune_fill),
-    KERNEL(own, autotune_border),
-    KERNEL(own, autotune_compare),
-    KERNEL(quick, autotune_checksum),
-    KERNEL(own, autotune_fingerprint),
-    {"autotune_soil", nothing, none, none, copy_of_none, KERNEL_DONE},
-    KERNEL(own, autotune_check_guards),
+    NOTHING(own, autotune_empty), NOTHING(own, autotune_delay), NOTHING(own, autotune_read),
+    KERNEL(own, autotune_fill), KERNEL(own, autotune_border), KERNEL(own, autotune_compare),
+    KERNEL(quick, autotune_checksum), KERNEL(own, autotune_fingerprint),
+    NOTHING(quick, autotune_soil), KERNEL(own, autotune_check_guards),
 #define K(source, name) KERNEL(source, source##_##name),
 #define E(source, name) ENDLESS(source, source##_##name),
     /* clang-format off */
-    K(scale, good) K(scale, wrong) K(scale, partial) K(scale, overrun) K(scale, underrun)
-    K(scale, modify_input) E(scale, hang) K(scale, fault) K(scale, trap) K(scale, reference)
+    K(scale, good) K(scale, wrong) K(scale, overrun) K(scale, underrun)
+    K(scale, modify_input) E(scale, hang) K(scale, reference)
     K(scale, slow_reference)
     K(tile, add) K(tile, reference)
     K(sum, partial) K(sum, finish) K(sum, reference)
@@ -432,7 +382,7 @@ const struct kernel kernels[] = {
     KERNEL(downstream, grid_barrier),
     KERNEL(downstream, grid_barrier_reference),
     KERNEL(downstream, two_phase),
-    {"read_all", nothing, none, none, copy_of_none, KERNEL_DONE},
+    NOTHING(downstream, read_all),
     /* clang-format on */
 };
 } // namespace
@@ -473,17 +423,25 @@ void *kernel_variable(const char *name, size_t bytes)
 
 uint64_t kernel_elements(const struct kernel *kernel, void **parameters)
 {
-    return kernel->elements(parameters);
+    return kernel->describe(parameters).elements;
 }
 
 uint64_t kernel_address(const struct kernel *kernel, void **parameters)
 {
-    return kernel->address(parameters);
+    return kernel->describe(parameters).address;
 }
 
 void **kernel_copy_parameters(const struct kernel *kernel, void **parameters)
 {
-    return kernel->copy(parameters);
+    const arguments all = kernel->describe(parameters);
+    size_t bytes = all.count * sizeof(void *);
+    for (size_t i = 0; i < all.count; i++)
+        bytes += all.bytes[i];
+    void **pointers = static_cast<void **>(malloc(bytes + 1));
+    char *next = reinterpret_cast<char *>(pointers + all.count);
+    for (size_t i = 0; pointers != nullptr && i < all.count; next += all.bytes[i++])
+        pointers[i] = memcpy(next, parameters[i], all.bytes[i]);
+    return pointers;
 }
 
 double kernel_own_ns(const struct kernel *kernel, void **parameters)

@@ -20,7 +20,6 @@ struct kernel;
 struct texture {
     CUDA_RESOURCE_DESC memory;
     CUDA_TEXTURE_DESC view;
-    struct texture *next;
 };
 
 /* What cuTensorMapEncodeTiled puts into a CUtensorMap. */

@@ -127,15 +127,25 @@ static int info_max_threads(const struct image *image, const char *name)
                : 0;
 }
 
+/* The image's symbols, from index 1 on; `*count` is the index behind the last. */
+static const Elf64_Sym *symbol_table(const struct image *image, uint32_t *count, const char **names)
+{
+    const Elf64_Shdr *table = find_section(image, ".symtab", "");
+    *count = 0;
+    if (table == NULL || table->sh_link >= image->header->e_shnum)
+        return NULL;
+    *count = (uint32_t)(table->sh_size / sizeof(Elf64_Sym));
+    *names = (const char *)image->bytes + image->sections[table->sh_link].sh_offset;
+    return (const Elf64_Sym *)(image->bytes + table->sh_offset);
+}
+
 /* Index of the symbol called `name`; 0 where there is none. */
 static uint32_t find_symbol(const struct image *image, const char *name)
 {
-    const Elf64_Shdr *table = find_section(image, ".symtab", "");
-    if (table == NULL || table->sh_link >= image->header->e_shnum)
-        return 0;
-    const Elf64_Sym *symbols = (const Elf64_Sym *)(image->bytes + table->sh_offset);
-    const char *names = (const char *)image->bytes + image->sections[table->sh_link].sh_offset;
-    for (uint32_t i = 1; i < table->sh_size / sizeof *symbols; i++)
+    uint32_t count;
+    const char *names;
+    const Elf64_Sym *symbols = symbol_table(image, &count, &names);
+    for (uint32_t i = 1; i < count; i++)
         if (ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC &&
             strcmp(names + symbols[i].st_name, name) == 0)
             return i;
@@ -198,12 +208,10 @@ static CUresult read_variable(int device, const struct image *image, struct CUmo
 static CUresult read_variables(int device, const struct image *image, struct CUmod_st *module)
 {
     CUresult result = CUDA_SUCCESS;
-    const Elf64_Shdr *table = find_section(image, ".symtab", "");
-    if (table == NULL || table->sh_link >= image->header->e_shnum)
-        return CUDA_SUCCESS;
-    const Elf64_Sym *symbols = (const Elf64_Sym *)(image->bytes + table->sh_offset);
-    const char *names = (const char *)image->bytes + image->sections[table->sh_link].sh_offset;
-    for (uint32_t i = 1; i < table->sh_size / sizeof *symbols && result == CUDA_SUCCESS; i++)
+    uint32_t count;
+    const char *names;
+    const Elf64_Sym *symbols = symbol_table(image, &count, &names);
+    for (uint32_t i = 1; i < count && result == CUDA_SUCCESS; i++)
         if (ELF64_ST_TYPE(symbols[i].st_info) == STT_OBJECT && symbols[i].st_size > 0 &&
             symbols[i].st_shndx != SHN_UNDEF && symbols[i].st_shndx < image->header->e_shnum)
             result = read_variable(device, image, module, names + symbols[i].st_name, &symbols[i]);
@@ -278,14 +286,19 @@ __attribute__((destructor)) static void clear_all(void)
     module_clear();
 }
 
-CUresult module_function(CUmodule module, const char *name, CUfunction *function)
+static bool is_loaded(CUmodule module)
 {
     const struct CUmod_st *known = modules;
     while (known != NULL && known != module)
         known = known->next;
-    if (known == NULL || name == NULL || function == NULL)
+    return known != NULL;
+}
+
+CUresult module_function(CUmodule module, const char *name, CUfunction *function)
+{
+    if (!is_loaded(module) || name == NULL || function == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
-    for (struct CUfunc_st *f = known->functions; f != NULL; f = f->next) {
+    for (struct CUfunc_st *f = module->functions; f != NULL; f = f->next) {
         if (strcmp(f->name, name) == 0) {
             *function = f;
             return CUDA_SUCCESS;
@@ -296,12 +309,9 @@ CUresult module_function(CUmodule module, const char *name, CUfunction *function
 
 CUresult module_global(CUmodule module, const char *name, CUdeviceptr *address, size_t *bytes)
 {
-    const struct CUmod_st *known = modules;
-    while (known != NULL && known != module)
-        known = known->next;
-    if (known == NULL)
+    if (!is_loaded(module))
         return CUDA_ERROR_INVALID_HANDLE;
-    for (const struct variable *v = known->variables; v != NULL; v = v->next) {
+    for (const struct variable *v = module->variables; v != NULL; v = v->next) {
         if (strcmp(v->name, name) == 0) {
             *address = v->address;
             *bytes = v->bytes;

@@ -4,7 +4,6 @@
  * header is what its files share. One thread at a time may call it.
  *
  * A further entry point of the driver: add it to DRIVER_FUNCTIONS (tuner/gpu/driver.h), then a function in driver.c.
- * Until then cuGetProcAddress hands out one that answers CUDA_ERROR_NOT_SUPPORTED.
  */
 #ifndef STANDIN_H
 #define STANDIN_H
@@ -110,8 +109,6 @@ CUresult control_call(enum call call);
 enum { UUID_BYTES = 64 };
 void control_uuid(int device, char text[UUID_BYTES]); /* "GPU-…" */
 void control_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-const char *control_call_name(enum call call);
 
 /*
  * Processes with a context on the GPU, over all that share the state file: this one's use of memory

@@ -8,18 +8,16 @@ typedef unsigned long long u64;
 
 #define FIRST ((u64)blockIdx.x * blockDim.x + threadIdx.x)
 #define STEP ((u64)gridDim.x * blockDim.x)
+#define VARIANT extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 
 /* Where the next buffer begins that is allocated behind one of `bytes` bytes: allocations are multiples of 512 bytes, and
  * there are 4 KiB of guard on both sides of the data. The stand-in's allocations are farther apart. */
 #ifdef __CUDACC__
+#define ROUNDS 256
 __device__ static char *next_buffer(void *data, u64 bytes)
 {
     return (char *)data + ((bytes + 15) / 16 * 16 + 8192 + 511) / 512 * 512;
 }
-#endif
-
-#ifdef __CUDACC__
-#define ROUNDS 256
 #else
 #define ROUNDS 2
 #endif
@@ -45,15 +43,13 @@ extern "C" __global__ void repeat_count(unsigned *runs)
         runs[0]++;
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    repeat_good(const int *a, const int *b, int *out, u64 n, int)
+VARIANT repeat_good(const int *a, const int *b, int *out, u64 n, int)
 {
     compute(a, b, out, n);
 }
 
 /* The same, and slow: eight times. */
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    repeat_slow(const int *a, const int *b, int *out, u64 n)
+VARIANT repeat_slow(const int *a, const int *b, int *out, u64 n)
 {
     for (int k = 0; k < 8; k++)
         for (u64 i = FIRST; i < n; i += STEP)
@@ -62,8 +58,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 
 /* Right in the first `right` runs; afterwards it stores nothing. It asks for its inputs before it knows, and so takes no
  * longer than the good one while it is right. */
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    repeat_until(const int *a, const int *b, int *out, u64 n, const unsigned *runs, unsigned right)
+VARIANT repeat_until(const int *a, const int *b, int *out, u64 n, const unsigned *runs, unsigned right)
 {
     for (u64 i = FIRST; i < n; i += STEP) {
         int x = ((const volatile int *)a)[i];
@@ -74,16 +69,14 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 }
 
 /* Stores in the first of every `period` runs. */
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    repeat_every(const int *a, const int *b, int *out, u64 n, const unsigned *runs, unsigned period)
+VARIANT repeat_every(const int *a, const int *b, int *out, u64 n, const unsigned *runs, unsigned period)
 {
     if (runs[0] % period == 0)
         compute(a, b, out, n);
 }
 
 /* Changes an input, after it has read it, from the second run on. */
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    repeat_spoil(int *a, const int *b, int *out, u64 n, const unsigned *runs)
+VARIANT repeat_spoil(int *a, const int *b, int *out, u64 n, const unsigned *runs)
 {
     for (u64 i = FIRST; i < n; i += STEP) {
         out[i] = result_of(a[i], b[i]);
@@ -93,8 +86,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 }
 
 /* Computes once into a scratch buffer of n + 1 elements, and from then on stores what is there. */
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    repeat_memo(const int *a, const int *b, int *out, u64 n, int *kept)
+VARIANT repeat_memo(const int *a, const int *b, int *out, u64 n, int *kept)
 {
     const int done = 0x5eed;
     bool replays = *(volatile int *)&kept[n] == done;
@@ -116,8 +108,7 @@ extern "C" __global__ void repeat_memo_done(int *kept, u64 n)
 __device__ static int module_kept[1 << 16];
 __device__ static int module_done;
 
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    repeat_module(const int *a, const int *b, int *out, u64 n)
+VARIANT repeat_module(const int *a, const int *b, int *out, u64 n)
 {
     bool replays = *(volatile int *)&module_done == 1;
     for (u64 i = FIRST; i < n; i += STEP) {
@@ -134,8 +125,7 @@ extern "C" __global__ void repeat_module_done()
 }
 
 /* One store, past the guards, into whatever was allocated behind the output, or `back` bytes before that. */
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    repeat_far(const int *a, const int *b, int *out, u64 n, int back)
+VARIANT repeat_far(const int *a, const int *b, int *out, u64 n, int back)
 {
     compute(a, b, out, n);
     if (FIRST == 0)
@@ -143,8 +133,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 }
 
 /* One store into the guard of the buffer that was allocated `steps` allocations behind the output. */
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    repeat_others(const int *a, const int *b, int *out, u64 n, int steps)
+VARIANT repeat_others(const int *a, const int *b, int *out, u64 n, int steps)
 {
     char *buffer = (char *)out;
     compute(a, b, out, n);
@@ -155,8 +144,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 }
 
 /* The last block does not stop at the end of its input. What it finds there changes nothing if it is small. */
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    repeat_beyond(const int *a, const int *b, int *out, u64 n)
+VARIANT repeat_beyond(const int *a, const int *b, int *out, u64 n)
 {
     int largest = 1000;
     for (u64 i = n; i < n + 32; i++)
@@ -166,8 +154,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 }
 
 /* Adds to 1024 sums of floats that it has not set to 0. */
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    repeat_sums(const int *a, const int *b, int *out, u64 n, void *sums)
+VARIANT repeat_sums(const int *a, const int *b, int *out, u64 n, void *sums)
 {
     for (u64 i = FIRST; i < n; i += STEP) {
         float sum = i < 1024 ? ((float *)sums)[i] + 0.5f : 0.5f;
@@ -178,8 +165,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 }
 
 /* One store past the guards of a scratch buffer: where another variant's has its place when several are loaded. */
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    repeat_stray(const int *a, const int *b, int *out, u64 n, unsigned *runs)
+VARIANT repeat_stray(const int *a, const int *b, int *out, u64 n, unsigned *runs)
 {
     compute(a, b, out, n);
     if (FIRST == 0)
@@ -187,8 +173,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 }
 
 /* Takes the second input for a copy of the first. */
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    repeat_alike(const int *a, const int *, int *out, u64 n)
+VARIANT repeat_alike(const int *a, const int *, int *out, u64 n)
 {
     for (u64 i = FIRST; i < n; i += STEP)
         out[i] = result_of(a[i], a[i]);
@@ -196,8 +181,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 
 /* What each block stores passes through scratch, and the last block to be done copies it to the output. Its ticket is not
  * reset: in later runs, no block is the last. */
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    repeat_ticket(const int *a, const int *b, int *out, u64 n, int *work, unsigned *ticket)
+VARIANT repeat_ticket(const int *a, const int *b, int *out, u64 n, int *work, unsigned *ticket)
 {
 #ifdef __CUDACC__
     __shared__ bool last;
@@ -217,8 +201,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 }
 
 /* Flips every bit of an input after each run, and knows by its state whether it is flipped. */
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    repeat_toggle(int *a, const int *b, int *out, u64 n, const unsigned *runs)
+VARIANT repeat_toggle(int *a, const int *b, int *out, u64 n, const unsigned *runs)
 {
     int flip = runs[0] % 2 == 1 ? -1 : 0;
     for (u64 i = FIRST; i < n; i += STEP) {
@@ -232,8 +215,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
  * them in a variable that nothing resets. */
 __device__ unsigned module_late_runs;
 #define MODULE_LATE_RUNS module_late_runs
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    repeat_module_late(const int *a, const int *b, int *out, u64 n)
+VARIANT repeat_module_late(const int *a, const int *b, int *out, u64 n)
 {
     if (*(volatile unsigned *)&MODULE_LATE_RUNS < (n == 4096 ? 300 : 7))
         compute(a, b, out, n);

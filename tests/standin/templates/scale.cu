@@ -51,23 +51,16 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     }
 }
 
-/* one element in the middle is off by one part in a thousand */
-#if HAS(MODE_WRONG)
+/* One element in the middle is off by one part in a thousand; or the last one is left unwritten, all are written a terabyte
+ * away, or nothing is. */
+#if HAS(MODE_WRONG) || HAS(MODE_PARTIAL) || HAS(MODE_FAULT) || HAS(MODE_TRAP)
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    scale_wrong(const float *in, float *out, float factor, u64 n)
+    scale_wrong(const float *in, float *out, float factor, u64 n, bool partial, bool fault, bool trap)
 {
-    for (u64 i = FIRST; i < n; i += STEP)
-        out[i] = factor * in[i] * (i == n / 2 ? 1.001f : 1.0f);
-}
-#endif
-
-/* the last element is left unwritten */
-#if HAS(MODE_PARTIAL)
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    scale_partial(const float *in, float *out, float factor, u64 n)
-{
-    for (u64 i = FIRST; i + 1 < n; i += STEP)
-        out[i] = factor * in[i];
+    if (trap && in[0] < 1e30f)
+        __trap();
+    for (u64 i = FIRST; i + partial < n; i += STEP)
+        out[i + (fault ? 1ull << 38 : 0)] = factor * in[i] * (i == n / 2 && !partial ? 1.001f : 1.0f);
 }
 #endif
 
@@ -109,26 +102,6 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
 {
     while (*(volatile const float *)in < 1e30f)
         ;
-    out[n - 1] = factor;
-}
-#endif
-
-/* writes a terabyte away */
-#if HAS(MODE_FAULT)
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    scale_fault(const float *in, float *out, float factor, u64 n)
-{
-    for (u64 i = FIRST; i < n; i += STEP)
-        out[i + (1ull << 38)] = factor * in[i];
-}
-#endif
-
-#if HAS(MODE_TRAP)
-extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
-    scale_trap(const float *in, float *out, float factor, u64 n)
-{
-    if (in[0] < 1e30f)
-        __trap();
     out[n - 1] = factor;
 }
 #endif
