@@ -150,7 +150,6 @@ static void assert_right_within_two(struct pool *pool)
 
 static double same(size_t index)
 {
-    (void)index;
     return 0.02;
 }
 

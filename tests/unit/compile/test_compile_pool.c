@@ -81,16 +81,22 @@ static const struct source *source_of(const char *hash, const char *text)
     return &sources[i];
 }
 
+/* The options of a variant; they last until the next call. */
+static const struct options *variant(int us)
+{
+    static char definition[32];
+    static char *items[] = {definition};
+    static const struct options options = {.items = items, .count = 1, .definition_count = 1};
+    (void)snprintf(definition, sizeof definition, "-DUS=%d", us);
+    return &options;
+}
+
 /* The job that compiles "source" for a variant. */
 static struct compile_job *request(int us, bool urgent)
 {
-    char definition[32];
-    char *items[] = {definition};
-    const struct options options = {.items = items, .count = 1, .definition_count = 1};
     struct compile_job *job = NULL;
-    (void)snprintf(definition, sizeof definition, "-DUS=%d", us);
     assert_int_equal(compile_pool_set_arch(fixture.pool, "sm_90", &fixture.error), 0);
-    assert_int_equal(compile_pool_request(fixture.pool, source_of("hash", "source"), &options,
+    assert_int_equal(compile_pool_request(fixture.pool, source_of("hash", "source"), variant(us),
                                           urgent, &job, &fixture.error),
                      0);
     return job;
@@ -150,11 +156,7 @@ static void requests_with_the_same_key_are_one_job(void **state)
 /* Whether a request for this variant needs no compiling that is not under way. */
 static bool has(int us)
 {
-    char definition[32];
-    char *items[] = {definition};
-    const struct options options = {.items = items, .count = 1, .definition_count = 1};
-    (void)snprintf(definition, sizeof definition, "-DUS=%d", us);
-    return compile_pool_has(fixture.pool, "sm_90", "hash", &options);
+    return compile_pool_has(fixture.pool, "sm_90", "hash", variant(us));
 }
 
 static void what_is_in_the_cache_needs_no_worker(void **state)
@@ -430,15 +432,22 @@ static void start_cluster(void)
         cluster.jobs[i] = request(20 + i, false);
 }
 
-/* The node 'far' is given the second job, and does not answer. */
-static void hold_job(void)
+/* The node 'far' comes with this compiler. */
+static void greet(const char *nvrtc)
 {
-    static const char greeting[] =
-        "{\"event\":\"ready\",\"nvrtc\":\"13.0\",\"architectures\":[90]}\n";
-    char request_text[1024];
-    start_cluster();
+    char *greeting =
+        alloc_format("{\"event\":\"ready\",\"nvrtc\":\"%s\",\"architectures\":[90]}\n", nvrtc);
     cluster.far = played_start(cluster.hub, FAR_START);
     assert_int_equal(send(cluster.far, greeting, strlen(greeting), 0), (int)strlen(greeting));
+    free(greeting);
+}
+
+/* It is given the second job, and does not answer. */
+static void hold_job(void)
+{
+    char request_text[1024];
+    start_cluster();
+    greet("13.0");
     assert_compiled(cluster.jobs[0]);
     assert_true(recv(cluster.far, request_text, sizeof request_text, 0) > 0);
 }
@@ -458,10 +467,7 @@ static int leave_cluster(void **state)
 static void a_node_with_another_compiler_is_refused_by_name(void **state)
 {
     start_cluster();
-    cluster.far = played_start(cluster.hub, FAR_START);
-    static const char greeting[] =
-        "{\"event\":\"ready\",\"nvrtc\":\"13.0+1a2b3c4d\",\"architectures\":[90]}\n";
-    assert_int_equal(send(cluster.far, greeting, strlen(greeting), 0), (int)strlen(greeting));
+    greet("13.0+1a2b3c4d");
     assert_int_equal(compile_pool_wait(fixture.pool, cluster.jobs[1], &fixture.error),
                      ERROR_DEVICE);
     assert_non_null(strstr(fixture.error.message,

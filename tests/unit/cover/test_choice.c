@@ -26,7 +26,6 @@ static double one_wins(size_t configuration, double n)
 
 static double all_alike(size_t configuration, double n)
 {
-    (void)configuration;
     return n;
 }
 
@@ -86,7 +85,6 @@ static void test_the_few_that_lose_least_together_are_chosen(void **state)
 
 static double none_works(size_t configuration, double n)
 {
-    (void)configuration;
     return n > 4096 ? TIME_FAILED : n;
 }
 

@@ -60,7 +60,6 @@ static void test_one_that_wins_everywhere_is_alone(void **state)
 
 static double all_alike(size_t configuration, double n)
 {
-    (void)configuration;
     return n;
 }
 

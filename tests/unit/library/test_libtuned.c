@@ -195,7 +195,6 @@ static char *changed_cover(const char *from, const char *to)
 
 static void check_case(void *user, const struct test_case *test)
 {
-    (void)user;
     char *const *fields = test->fields;
     if (test->count == 2) { /* TABLE: WORDS => ANSWER */
         char *words = strchr(fields[0], ':');

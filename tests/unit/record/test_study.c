@@ -3,29 +3,38 @@
 #include "unit/study_fixture.h"
 #include "unit/test.h"
 
-static void assert_ranking(const struct study *study, const size_t expected[6])
+static struct study study; /* of the test that runs */
+
+static int enter(void **state)
+{
+    fixture_study(&study);
+    return 0;
+}
+
+static int leave(void **state)
+{
+    study_release(&study);
+    return 0;
+}
+
+static void assert_ranking(const size_t expected[6])
 {
     size_t indices[6];
-    assert_int_equal(study->result_count, 6);
-    study_rank(study, indices);
+    assert_int_equal(study.result_count, 6);
+    study_rank(&study, indices);
     for (size_t i = 0; i < 6; i++)
         assert_int_equal(indices[i], expected[i]);
 }
 
 static void test_ranks_the_winner_then_by_time_then_the_rest_by_parameters(void **state)
 {
-    struct study study;
-    fixture_study(&study);
-    assert_ranking(&study, (const size_t[]){1, 3, 0, 4, 5, 2});
+    assert_ranking((const size_t[]){1, 3, 0, 4, 5, 2});
     study.has_winner = false;
-    assert_ranking(&study, (const size_t[]){3, 1, 0, 4, 5, 2});
-    study_release(&study);
+    assert_ranking((const size_t[]){3, 1, 0, 4, 5, 2});
 }
 
 static void test_ranks_compiled_variants_by_occupancy(void **state)
 {
-    struct study study;
-    fixture_study(&study);
     const double occupancies[] = {0.5, 1, 0, 0.75, 0.5, 0};
     for (size_t i = 0; i < study.result_count; i++) {
         if (study.results[i].outcome != OUTCOME_COMPILE_ERROR)
@@ -33,15 +42,12 @@ static void test_ranks_compiled_variants_by_occupancy(void **state)
         study.results[i].stats.occupancy = occupancies[i];
     }
     study.has_winner = false;
-    assert_ranking(&study, (const size_t[]){1, 3, 0, 4, 5, 2});
-    study_release(&study);
+    assert_ranking((const size_t[]){1, 3, 0, 4, 5, 2});
 }
 
 /* Its twin's time and figures, but no samples: these were taken once. */
 static void test_a_duplicate_has_what_was_measured_for_its_twin(void **state)
 {
-    struct study study;
-    fixture_study(&study);
     fixture_duplicate(&study, 0);
     study_link_twins(&study);
     const struct result *twin = &study.results[0];
@@ -54,13 +60,10 @@ static void test_a_duplicate_has_what_was_measured_for_its_twin(void **state)
     assert_int_equal(duplicate->stats.registers, 40);
     assert_int_equal(duplicate->sample_count, 0);
     assert_int_equal(duplicate->runs, 1);
-    study_release(&study);
 }
 
 static void test_a_duplicate_without_its_twin_has_no_time(void **state)
 {
-    struct study study;
-    fixture_study(&study);
     fixture_duplicate(&study, 0);
     study.results[0].run_hash[0] = '\0';
     study_link_twins(&study);
@@ -69,14 +72,11 @@ static void test_a_duplicate_without_its_twin_has_no_time(void **state)
     assert_ptr_equal(study_run(&study, duplicate), duplicate);
     assert_string_equal(duplicate->reason, "as an earlier sweep had it");
     assert_int_equal(duplicate->time.count, 0);
-    study_release(&study);
 }
 
 /* A twin that failed leaves its duplicates without a time; of several twins, the first counts. */
 static void test_duplicates_follow_the_first_twin(void **state)
 {
-    struct study study;
-    fixture_study(&study);
     for (size_t i = 2; i < 4; i++) /* a compile error and one that was measured */
         strcpy(study.results[i].run_hash, "ffeeddccbbaa99887766554433221100");
     fixture_duplicate(&study, 3);
@@ -86,17 +86,18 @@ static void test_duplicates_follow_the_first_twin(void **state)
     assert_int_equal(study.results[6].time.count, 0);
     assert_int_equal(study.results[7].twin, 0);
     assert_int_equal(study_count(&study, OUTCOME_MEASURED), 3);
-    study_release(&study);
 }
+
+#define STUDY_TEST(function) cmocka_unit_test_setup_teardown(function, enter, leave)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranks_the_winner_then_by_time_then_the_rest_by_parameters),
-        cmocka_unit_test(test_ranks_compiled_variants_by_occupancy),
-        cmocka_unit_test(test_a_duplicate_has_what_was_measured_for_its_twin),
-        cmocka_unit_test(test_a_duplicate_without_its_twin_has_no_time),
-        cmocka_unit_test(test_duplicates_follow_the_first_twin),
+        STUDY_TEST(test_ranks_the_winner_then_by_time_then_the_rest_by_parameters),
+        STUDY_TEST(test_ranks_compiled_variants_by_occupancy),
+        STUDY_TEST(test_a_duplicate_has_what_was_measured_for_its_twin),
+        STUDY_TEST(test_a_duplicate_without_its_twin_has_no_time),
+        STUDY_TEST(test_duplicates_follow_the_first_twin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

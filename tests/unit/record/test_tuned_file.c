@@ -75,26 +75,31 @@ static void test_entry_says_what_the_study_found(void **state)
     tuned_entry_release(&entry);
 }
 
-/* Writes a good file with `from` replaced by `to`, and reads it. */
-static void assert_refused(const char *from, const char *to, int line, const char *message)
+/* Writes a good file with `from` replaced by `to`. */
+static void write_changed(const char *path, const char *from, const char *to)
 {
-    struct tuned_file tuned;
-    struct error error = {0};
     write_entry("good.ini", fixture_entry());
     char *text = scratch_read("good.ini");
-    assert_non_null(text);
     char *place = strstr(text, from);
     assert_non_null(place);
     *place = '\0';
     char *changed = alloc_format("%s%s%s", text, to, place + strlen(from));
-    assert_int_equal(scratch_write("bad.ini", changed), 0);
+    assert_int_equal(scratch_write(path, changed), 0);
+    free(changed);
+    free(text);
+}
+
+/* Such a file is refused. */
+static void assert_refused(const char *from, const char *to, int line, const char *message)
+{
+    struct tuned_file tuned;
+    struct error error = {0};
+    write_changed("bad.ini", from, to);
     assert_int_equal(tuned_file_read("bad.ini", &tuned, &error), ERROR_CONFIG);
     assert_int_equal(tuned.count, 0);
     assert_string_equal(error.file, "bad.ini");
     assert_int_equal(error.line, line);
     assert_non_null(strstr(error.message, message));
-    free(changed);
-    free(text);
 }
 
 static void test_refuses_damaged_files_at_their_line(void **state)
@@ -418,16 +423,9 @@ static void test_the_locale_changes_nothing(void **state)
 /* A good file with `text` for the value of a parameter. */
 static void write_spelling(const char *text)
 {
-    write_entry("good.ini", fixture_entry());
-    char *good = scratch_read("good.ini");
-    char *place = strstr(good, "parameter.block_size = 512");
-    assert_non_null(place);
-    *place = '\0';
-    char *changed =
-        alloc_format("%sparameter.block_size = %s%s", good, text, strchr(place + 1, '\n'));
-    assert_int_equal(scratch_write("tuned.ini", changed), 0);
-    free(changed);
-    free(good);
+    char *line = alloc_format("parameter.block_size = %s\n", text);
+    write_changed("tuned.ini", "parameter.block_size = 512\n", line);
+    free(line);
 }
 
 static void test_every_spelling_is_the_same_to_both(void **state)

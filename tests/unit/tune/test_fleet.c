@@ -277,8 +277,6 @@ static void so_many_gpus_have_to_be_listed(void **state)
 
 static void ignore(void *user, const struct error *notice)
 {
-    (void)user;
-    (void)notice;
 }
 
 static void a_run_never_waits_for_its_own_lock(void **state)

@@ -67,8 +67,6 @@ static void play_hub(int hub)
 
 static void ignore(void *user, const struct error *notice)
 {
-    (void)user;
-    (void)notice;
 }
 
 static void two_runs_never_wait_for_each_other(void **state)

@@ -186,8 +186,6 @@ static void what_was_killed_from_outside_is_tried_again_by_the_next_run(void **s
     assert_int_equal(measured_again(5, 5), 4);
 }
 
-/* --- a second run --- */
-
 /* --- what a run refuses, and what ends it --- */
 
 /* Memory that was there at first, and is gone when a new worker opens the problem again. */
