@@ -270,6 +270,15 @@ static void launch(CUfunction function, dim3 grid, dim3 block, size_t shared_byt
                          (unsigned)shared_bytes, nullptr, arguments.data(), nullptr));
 }
 
+// A call of CUB, which has its temporary storage allocated now.
+template <typename Call> static std::function<void()> with_temporary(Call call)
+{
+    size_t bytes = 0;
+    CHECK(call(nullptr, bytes));
+    void *temporary = allocate<char>(bytes);
+    return [=]() mutable { call(temporary, bytes); };
+}
+
 static int sm_count()
 {
     int count = 0;
@@ -312,13 +321,9 @@ static void bench_reduce(Clock &clock, const std::string &, const std::string &t
     const std::function<void()> ours = [&] {
         launch(kernel.function, grid, block, shared_bytes, {&in, &count, &partials, &state, &out});
     };
-    void *temporary = nullptr;
-    size_t temporary_bytes = 0;
-    CHECK(cub::DeviceReduce::Sum(temporary, temporary_bytes, in, out + 1, (int)n));
-    temporary = allocate<char>(temporary_bytes);
-    const std::function<void()> theirs = [&] {
-        cub::DeviceReduce::Sum(temporary, temporary_bytes, in, out + 1, (int)n);
-    };
+    const auto theirs = with_temporary([=](void *temporary, size_t &bytes) {
+        return cub::DeviceReduce::Sum(temporary, bytes, in, out + 1, (int)n);
+    });
 
     for (int i = 0; i < 3; i++) {
         CHECK(cudaMemset(out, 0xff, sizeof *out));
@@ -381,14 +386,10 @@ static void bench_filter(Clock &clock, const std::string &benchmark, const std::
         launch(kernel.function, (unsigned)tiles, block, 0,
                {&in, &elements, &threshold, &out, &count, &ticket, &status});
     };
-    void *temporary = nullptr;
-    size_t temporary_bytes = 0;
     const Above above = {threshold};
-    CHECK(cub::DeviceSelect::If(temporary, temporary_bytes, in, their_out, their_count, (int)n, above));
-    temporary = allocate<char>(temporary_bytes);
-    const std::function<void()> theirs = [&] {
-        cub::DeviceSelect::If(temporary, temporary_bytes, in, their_out, their_count, (int)n, above);
-    };
+    const auto theirs = with_temporary([=](void *temporary, size_t &bytes) {
+        return cub::DeviceSelect::If(temporary, bytes, in, their_out, their_count, (int)n, above);
+    });
 
     ours();
     theirs();

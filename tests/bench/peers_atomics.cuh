@@ -23,13 +23,9 @@ static void bench_atomics(Clock &clock, const std::string &, const std::string &
         launch(clear, 1, 1, 0, {&ours});
         launch(kernel.function, grid, block, 0, {&in, &count, &ours});
     };
-    void *temporary = nullptr;
-    size_t temporary_bytes = 0;
-    CHECK(cub::DeviceReduce::Sum(temporary, temporary_bytes, in, theirs, (int)n));
-    temporary = allocate<char>(temporary_bytes);
-    const auto run_peer = [&] {
-        cub::DeviceReduce::Sum(temporary, temporary_bytes, in, theirs, (int)n);
-    };
+    const auto run_peer = with_temporary([=](void *temporary, size_t &bytes) {
+        return cub::DeviceReduce::Sum(temporary, bytes, in, theirs, (int)n);
+    });
     run();
     run_peer();
     if (!all_equal(ours, theirs, 1)) {
@@ -79,19 +75,12 @@ static void bench_histogram(Clock &clock, const std::string &, const std::string
         launch(clear, (unsigned)((addresses + 255) / 256), 256, 0, {&ours, &words});
         launch(kernel.function, grid, block, shared_bytes, {&keys, &values, &count, &last, &ours});
     };
-    void *temporary = nullptr;
-    size_t temporary_bytes = 0;
-    const auto run_peer = [&] {
-        if (sums) {
-            cub::DeviceReduce::ReduceByKey(temporary, temporary_bytes, keys, unique, values, theirs,
-                                           runs, cuda::std::plus<unsigned>{}, (int)n);
-        } else {
-            cub::DeviceHistogram::HistogramEven(temporary, temporary_bytes, keys, theirs,
-                                                (int)addresses + 1, 0u, last, (int)n);
-        }
-    };
-    run_peer();
-    temporary = allocate<char>(temporary_bytes);
+    const auto run_peer = with_temporary([=](void *temporary, size_t &bytes) {
+        return sums ? cub::DeviceReduce::ReduceByKey(temporary, bytes, keys, unique, values, theirs, runs,
+                                                     cuda::std::plus<unsigned>{}, (int)n)
+                    : cub::DeviceHistogram::HistogramEven(temporary, bytes, keys, theirs, (int)addresses + 1,
+                                                          0u, last, (int)n);
+    });
     run();
     run_peer();
     if (!all_equal(ours, theirs, addresses)) {

@@ -92,7 +92,6 @@ END
 @test "arrays of pointers that are none" {
     while IFS='|' read -r edit message; do
         sweep <<<$'[gather]'
-        cp "$sweeps/templates/gather.ini" templates
         sed -i "$edit" templates/gather.ini
         expect 2 check --compile --config sweep.ini --arch sm_90
         has err "gather.ini:" "$message"

@@ -9,16 +9,6 @@ march() {
     printf '%s\n' '[march]' "$@" | sweep
 }
 
-# outcomes NAMES...: of each variant, as VALUE:VALUE:OUTCOME, in order
-outcomes() {
-    local name columns=()
-    for name in "$@" outcome; do
-        column "$name" >"column.$name"
-        columns+=("column.$name")
-    done
-    paste -d: "${columns[@]}" | sort | tr '\n' ' '
-}
-
 # Of mode `fixed`, which always takes one step, only the variants with one step are right.
 fixed_outcomes="fixed:0:1:measured fixed:0:2:wrong_result fixed:0:3:wrong_result fixed:2:1:measured fixed:2:2:wrong_result fixed:2:3:wrong_result"
 good_outcomes="good:0:1:measured good:0:2:measured good:0:3:measured good:2:1:measured good:2:2:measured good:2:3:measured"
@@ -30,7 +20,7 @@ good_outcomes="good:0:1:measured good:0:2:measured good:0:3:measured good:2:1:me
         march 'steps = 1..3' 'pad = 0, 2' 'mode = good, fixed'
         rm -rf results calls
         expect 0 --config sweep.ini --format csv
-        equal "$(outcomes mode pad steps)" "$fixed_outcomes $good_outcomes "
+        equal "$(rows mode pad steps outcome)" "$fixed_outcomes $good_outcomes "
         equal "$(grep -c " launch $entry$" calls)" "$launches"
     done <<'END'
 march_reference 6
@@ -43,7 +33,7 @@ END
     march 'steps = 1..3'
     sed -i 's/: steps),$/: 2),/' templates/march.ini
     expect 0 --config sweep.ini --format csv
-    equal "$(outcomes steps)" "1:wrong_result 2:measured 3:wrong_result "
+    equal "$(rows steps outcome)" "1:wrong_result 2:measured 3:wrong_result "
 }
 
 @test "a tolerance that depends on a parameter is the variant's own" {
@@ -51,20 +41,20 @@ END
     sed -i 's/: steps),$/: 2),/;s/^compare = .*/compare = absolute(steps - 2)/' templates/march.ini
     sed -i 's/^steps = 1$/steps = 2/' templates/march.ini
     expect 0 --config sweep.ini --format csv
-    equal "$(outcomes steps)" "1:invalid 2:measured 3:measured "
+    equal "$(rows steps outcome)" "1:invalid 2:measured 3:measured "
 }
 
 @test "after a worker's death the next one makes them again, each its own" {
     march 'steps = 1..3' 'mode = good, fixed, fault'
     expect 0 --config sweep.ini --format csv
-    equal "$(outcomes mode steps)" "fault:1:fault fault:2:fault fault:3:fault \
+    equal "$(rows mode steps outcome)" "fault:1:fault fault:2:fault fault:3:fault \
 fixed:1:measured fixed:2:wrong_result fixed:3:wrong_result good:1:measured good:2:measured good:3:measured "
 }
 
 @test "after a write out of bounds they are made again" {
     march 'steps = 1..3' 'mode = good, fixed, overrun, spoil'
     expect 0 --config sweep.ini --format csv
-    equal "$(outcomes mode steps)" "fixed:1:measured fixed:2:wrong_result fixed:3:wrong_result \
+    equal "$(rows mode steps outcome)" "fixed:1:measured fixed:2:wrong_result fixed:3:wrong_result \
 good:1:measured good:2:measured good:3:measured \
 overrun:1:wrong_result overrun:2:wrong_result overrun:3:wrong_result \
 spoil:1:wrong_result spoil:2:wrong_result spoil:3:wrong_result "
@@ -76,7 +66,7 @@ spoil:1:wrong_result spoil:2:wrong_result spoil:3:wrong_result "
     interrupt --config sweep.ini --jobs 1
     stand_in
     expect 0 --config sweep.ini --format csv
-    equal "$(outcomes mode pad steps)" "$fixed_outcomes $good_outcomes "
+    equal "$(rows mode pad steps outcome)" "$fixed_outcomes $good_outcomes "
 }
 
 @test "with memory for one combination, what was not used for longest is freed and made again" {
@@ -84,7 +74,7 @@ spoil:1:wrong_result spoil:2:wrong_result spoil:3:wrong_result "
     stand_in "log = $scratch/calls" "note = march_reference" memory_bytes=33000000 l2_bytes=1048576
     march 'n = 2^19' 'steps = 1..3' 'mode = good, fixed'
     expect 0 --config sweep.ini --exhaustive=2 --format csv
-    equal "$(outcomes mode steps)" "fixed:1:measured fixed:2:wrong_result fixed:3:wrong_result \
+    equal "$(rows mode steps outcome)" "fixed:1:measured fixed:2:wrong_result fixed:3:wrong_result \
 good:1:measured good:2:measured good:3:measured "
     [ "$(grep -c ' launch march_reference$' calls)" -gt 3 ]
 }
@@ -93,7 +83,7 @@ good:1:measured good:2:measured good:3:measured "
     stand_in memory_bytes=40000000 l2_bytes=1048576
     march 'pad = 0, 2^20, 1' 'steps = 1'
     expect 0 --config sweep.ini --format csv
-    equal "$(outcomes pad)" "0:measured 1048576:launch_error 1:measured "
+    equal "$(rows pad outcome)" "0:measured 1048576:launch_error 1:measured "
     has out "no memory for the buffers and expected results of steps=1 pad=1048576"
     nothing_to_do --config sweep.ini
     stand_in memory_bytes=100000000 memory_taken=60000000 l2_bytes=1048576
@@ -106,7 +96,7 @@ good:1:measured good:2:measured good:3:measured "
     march 'pad = 0, -600' 'steps = 1, 8'
     sed -i 's/^reference = .*/&\nshared_bytes = 40000 * steps/' templates/march.ini
     expect 0 --config sweep.ini --format csv
-    equal "$(outcomes pad steps)" "-600:1:invalid -600:8:invalid 0:1:measured 0:8:invalid "
+    equal "$(rows pad steps outcome)" "-600:1:invalid -600:8:invalid 0:1:measured 0:8:invalid "
     reasons "march.ini:23: cannot evaluate 'n + 2 * pad': the length is negative (n = 1024, pad = -600)" \
         "reference 'march_reference': cuFuncSetAttribute failed"
     nothing_to_do --config sweep.ini
@@ -116,7 +106,7 @@ good:1:measured good:2:measured good:3:measured "
     march 'steps = 1, 2'
     sed -i 's/^reference = .*/reference = march_faulty_reference/' templates/march.ini
     expect 1 --config sweep.ini --format csv
-    equal "$(outcomes steps)" "1:invalid 2:invalid "
+    equal "$(rows steps outcome)" "1:invalid 2:invalid "
     reasons "march.ini:37: reference 'march_faulty_reference':" CUDA_ERROR_ILLEGAL_ADDRESS
     # it may have been the driver that failed: the next run tries again
     expect 1 --config sweep.ini
@@ -134,16 +124,15 @@ good:1:measured good:2:measured good:3:measured "
     stand_in "fault = cuStreamSynchronize:$call:CUDA_ERROR_UNKNOWN" "log = $scratch/failing_calls"
     expect 0 --config sweep.ini --format csv
     has failing_calls "cuStreamSynchronize error"
-    equal "$(outcomes steps)" "1:measured 2:measured 3:measured "
+    equal "$(rows steps outcome)" "1:measured 2:measured 3:measured "
 }
 
 @test "a slow reference is not the variant's fault, and one that hangs leaves out the problem alone" {
     printf 'launch_timeout_s = 0.3\n[march]\nsteps = 2\n' | sweep
     sed -i 's/^reference = .*/reference = march_slow_reference/' templates/march.ini
     expect 0 --config sweep.ini --format csv
-    equal "$(outcomes steps)" "2:measured "
+    equal "$(rows steps outcome)" "2:measured "
     printf '[march]\nsteps = 2\n[tile]\n' | sweep
-    cp "$sweeps/templates/march.ini" templates
     sed -i 's/^reference = .*/reference = march_hanging_reference/' templates/march.ini
     AUTOTUNE_WORKER_TIMEOUT_S=1 autotune --config sweep.ini --format csv
     exits 4

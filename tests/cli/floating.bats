@@ -5,13 +5,8 @@ load helper
 
 # array FILE BYTES: an array of four floats, of which the last has these bytes and the others are 0
 array() {
-    local header="{'descr': '<f4', 'fortran_order': False, 'shape': (4,), }" length
-    length=$(printf %02x "${#header}")
-    {
-        printf '\x93NUMPY\x01\x00%b%s' "\\x$length\\x00" "$header"
-        head -c 12 /dev/zero
-        printf %b "$2"
-    } >"$1"
+    npy "$1" '<f4' False 4 12
+    printf %b "$2" >>"$1"
 }
 nan='\x00\x00\xc0\x7f'
 infinity='\x00\x00\x80\x7f'

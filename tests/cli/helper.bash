@@ -221,6 +221,16 @@ count() {
     column "$1" "${3:-out}" | grep -cxF -- "$2" || true
 }
 
+# rows NAME...: these columns of each row, as VALUE:VALUE, sorted, in one line
+rows() {
+    local name columns=()
+    for name in "$@"; do
+        column "$name" >"column.$name"
+        columns+=("column.$name")
+    done
+    paste -d: "${columns[@]}" | sort | tr '\n' ' '
+}
+
 # reasons TEXT...: each TEXT is a part of the reason of a row of the CSV
 reasons() {
     column reason >reasons

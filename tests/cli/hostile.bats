@@ -12,6 +12,14 @@ project() {
     printf '[own]\nn = 2^10\n' >p/sweep.ini
 }
 
+# waits_not ARGUMENTS: autotune, which must not wait for the writer of a pipe
+waits_not() {
+    code=0
+    timeout -k 1 60 "$AUTOTUNE" "$@" >out 2>err </dev/null || code=$?
+    [ "$code" -lt 124 ] || echo "waited: $*"
+    [ "$code" -lt 124 ]
+}
+
 @test "a template may read any file, as a Makefile may" {
     mkdir other
     cp "$sweeps/templates/scale.cu" outside.cu
@@ -97,8 +105,7 @@ project() {
     project
     rm p/own.cu
     mkfifo p/own.cu
-    code=0
-    timeout 10 "$AUTOTUNE" check --config p/sweep.ini 2>err || code=$?
+    waits_not check --config p/sweep.ini
     exits 2
     has err own.cu
 }
@@ -107,8 +114,7 @@ project() {
     project
     sed -i '1i #include "gain.h"' p/own.cu
     mkfifo p/gain.h
-    code=0
-    timeout 10 "$AUTOTUNE" --arch sm_90 --config p/sweep.ini >out 2>err || code=$?
+    waits_not --arch sm_90 --config p/sweep.ini
     exits 2
     has err gain.h
 }
@@ -118,16 +124,11 @@ project() {
     expect 3 --config "$sweeps/scale.ini" --no-wait
     has err "process $holder"
     [ ! -e results/tuned.ini ]
-    "$AUTOTUNE" --config "$sweeps/scale.ini" >out 2>err </dev/null &
-    second=$!
-    for i in $(seq 200); do
-        grep -q "waiting for process $holder" err && break
-        sleep 0.05
-    done
-    has err "waiting for process $holder"
+    start --config "$sweeps/scale.ini"
+    await "waiting for process $holder" err
     [ ! -e results/tuned.ini ]
     kill -KILL "$holder"
-    wait $second
+    ends 0
     has results/tuned.ini "parameter.block_size = 256"
     none_alive
 }
@@ -143,12 +144,10 @@ project() {
 
 @test "Ctrl-C ends the waiting" {
     hold
-    "$AUTOTUNE" --config "$sweeps/scale.ini" >out 2>err </dev/null &
-    second=$!
+    start --config "$sweeps/scale.ini"
     sleep 1
-    kill -INT $second
-    code=0
-    wait $second || code=$?
+    kill -INT "$run"
+    ended
     kill -KILL "$holder"
     exits 130
     none_alive
@@ -191,14 +190,6 @@ project() {
     done
 }
 
-# waits_not ARGUMENTS: autotune, which must not wait for the writer of a pipe
-waits_not() {
-    code=0
-    timeout -k 1 60 "$AUTOTUNE" "$@" >out 2>err </dev/null || code=$?
-    [ "$code" -lt 124 ] || echo "waited: $*"
-    [ "$code" -lt 124 ]
-}
-
 @test "a pipe or a device for a file is refused, not waited on" {
     mkfifo pipe
     project
@@ -229,9 +220,8 @@ waits_not() {
     local arguments
     for arguments in "emit --kernel scale --templates templates --ptx" "check --config sweep.ini --compile" \
         "tune --config sweep.ini"; do
-        code=0
         # shellcheck disable=SC2086 # one word each
-        timeout 10 "$AUTOTUNE" $arguments >out 2>err </dev/null || code=$?
+        waits_not $arguments
         exits 3
         has err "not a regular file"
     done

@@ -24,6 +24,14 @@ peak_kb() {
     sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$run/status"
 }
 
+# watch: until the run ends; $last is the peak of the last look before
+watch() {
+    while kb=$(peak_kb 2>/dev/null) && [ -n "$kb" ]; do
+        last=$kb
+        sleep 0.02
+    done
+}
+
 # below VARIANTS: the peak is 20 MB and 1 kB for each variant at most
 below() {
     local kb
@@ -51,12 +59,8 @@ below() {
 @test "10,000 variants of one binary, to the end: less than 1 kB for each, and one measurement" {
     ! grep -qE '__(asan|tsan)_init' "$AUTOTUNE" || skip "sanitizers need more memory"
     large_sweep launch 100
-    # the peak is that of the last look before its end
     start --config sweep.ini --quiet
-    while kb=$(peak_kb 2>/dev/null) && [ -n "$kb" ]; do
-        last=$kb
-        sleep 0.02
-    done
+    watch
     wait "$run"
     echo "$last kB"
     [ "$last" -lt 30000 ]
@@ -68,10 +72,7 @@ below() {
     rm -rf cache # what is refused would be known
     large_sweep refused 18
     start --config sweep.ini --quiet
-    while kb=$(peak_kb 2>/dev/null) && [ -n "$kb" ]; do
-        last=$kb
-        sleep 0.02
-    done
+    watch
     wait "$run" || true
     echo "$last kB"
     [ "$last" -lt 30000 ]

@@ -45,7 +45,7 @@ invalid_at_64() {
     esac | sed '/^\[launch.wrong\]/,/^\[expect/{/^\[expect/!d}' | template odd
     printf '[odd]\nn = 2^12\nblock_size = 64, 256\n' >sweep.ini
     expect 0 --config sweep.ini --format csv
-    equal "$(paste -d: <(column block_size) <(column outcome) | sort | tr '\n' ' ')" "256:measured 64:invalid "
+    equal "$(rows block_size outcome)" "256:measured 64:invalid "
     shift 2
     has out "block_size = 64" "$@"
     nothing_to_do --config sweep.ini --format csv
@@ -151,11 +151,10 @@ invalid_at_64() {
 
 @test "a run that resumes keeps failures as they were" {
     expect 0 --config "$sweeps/outcomes.ini" --format csv
-    paste -d: <(column mode) <(column block_size) <(column outcome) | sort >first
+    first=$(rows mode block_size outcome)
     stand_in "log = $scratch/calls"
     expect 0 --config "$sweeps/outcomes.ini" --format csv
-    paste -d: <(column mode) <(column block_size) <(column outcome) | sort >second
-    cmp first second
+    equal "$(rows mode block_size outcome)" "$first"
     lacks calls cuLaunchKernel
 }
 

@@ -676,8 +676,8 @@ headers() {
 
 @test "a bundle has the file that a scratch buffer begins with" {
     sweep "[scale]"
-    header="{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }"
-    printf "\\x93NUMPY\\x01\\x00\\x$(printf %02x ${#header})\\x00%s\\x00\\x00\\x80?" "$header" >templates/one.npy
+    npy templates/one.npy '<f4' False 1 0
+    printf '\0\0\200?' >>templates/one.npy
     printf '\n[buffer.table]\ntype = float\nlength = 1\naccess = scratch\nfill = file(one.npy)\n' >>templates/scale.ini
     expect 0 --config sweep.ini --quiet
     expect 0 bundle --templates templates --output bundle

@@ -44,8 +44,7 @@ load helper
     sweep "[symbols]" "gain = 1, 2" "mode = good, wrong"
     sed -i 's/^mode = .*/&\n\n[launch_parameters]\ngain = 1/;s/^fill = counting(1, 1)/fill = constant(gain)/' templates/symbols.ini
     expect 0 --config sweep.ini --format csv
-    equal "$(paste -d: <(column mode) <(column gain) <(column outcome) | sort | tr '\n' ' ')" \
-        "good:1:measured good:2:measured wrong:1:wrong_result wrong:2:wrong_result "
+    equal "$(rows mode gain outcome)" "good:1:measured good:2:measured wrong:1:wrong_result wrong:2:wrong_result "
 }
 
 @test "a variable of another size, a missing or unreachable one is named, at the buffer's line" {
@@ -55,7 +54,6 @@ load helper
     has err "symbols.ini:18: buffer 'weights': its length takes 20 bytes, but the variable 'weights' has 16"
     for edit in 's/float weights/float weihgts/' 's/^__constant__ float.*/namespace own\n{\n&\n}\nusing own::weights;/'; do
         sweep <<<'[symbols]'
-        cp "$sweeps/templates/symbols.ini" templates
         sed -i "$edit" templates/symbols.cu
         sed -i 's/weights\[k\]/(k + 1.0f)/' templates/symbols.cu
         expect 1 --config sweep.ini --format csv
@@ -67,7 +65,6 @@ load helper
 @test "what a variable cannot be is refused" {
     while IFS='|' read -r edit message; do
         sweep <<<'[symbols]'
-        cp "$sweeps/templates/symbols.ini" templates
         sed -i "$edit" templates/symbols.ini
         expect 2 check --config sweep.ini
         has err symbols.ini: "$message"

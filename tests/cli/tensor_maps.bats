@@ -17,7 +17,6 @@ load helper
 @test "a tensor map's sizes, strides and swizzle decide what is right" {
     while read -r edit; do
         sweep <<<$'[tensor]\nmode = swizzled'
-        cp "$sweeps/templates/tensor.ini" templates
         sed -i "$edit" templates/tensor.ini
         autotune --config sweep.ini --format csv
         equal "$(column outcome)" wrong_result
@@ -30,7 +29,6 @@ END
 
 @test "a tensor map beyond the driver's limits makes the variant invalid, in static mode too" {
     sweep <<<$'[tensor]\nmode = swizzled\nblock_size = 64, 128'
-    cp "$sweeps/templates/tensor.ini" templates
     sed -i 's/(32, 32), strides(pitch), sw/(block_size - 32, 32), strides(pitch), sw/' templates/tensor.ini
     autotune --config sweep.ini --arch sm_90 --format csv
     equal "$(column outcome | sort | tr '\n' ' ')" "compiled invalid "
@@ -72,7 +70,6 @@ END
 
 @test "a tensor map that reaches beyond its buffer is refused" {
     sweep <<<$'[tensor]'
-    cp "$sweeps/templates/tensor.ini" templates
     sed -i 's/(in, (width, height)/(in, (width, height + 1)/' templates/tensor.ini
     autotune --config sweep.ini
     cat out err >message

@@ -28,7 +28,6 @@ load helper
 @test "what a texture cannot be is refused, with the reason" {
     while IFS='|' read -r edit message; do
         sweep <<<$'[blur]\nmethod = linear'
-        cp "$sweeps/templates/blur.ini" templates
         sed -i "$edit" templates/blur.ini
         autotune --config sweep.ini --format csv
         [ "$code" -ne 0 ]
@@ -46,7 +45,6 @@ s/^arguments = in, out/arguments = texture(in), out/|parameter 1 of kernel 'blur
 /^reference/{n;s/= in/= texture(in)/}|reference 'blur_reference' has a texture; give it the buffer itself
 END
     sweep <<<$'[blur]\nmethod = linear'
-    cp "$sweeps/templates/blur.ini" templates
     sed -i '/^\[buffer.in/,/^length/s/float/double/' templates/blur.ini
     sed -i 's/const float \*in/const double *in/' templates/blur.cu
     autotune --config sweep.ini

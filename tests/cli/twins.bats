@@ -70,7 +70,7 @@ assert len(results) == 4 and all(result["invalidity"] == "correct" for result in
     with_pad 0,1,2 "mode = good, fault"
     sed -i 's/^block_size = .*/block_size = 64/' sweep.ini
     expect 0 --config sweep.ini --format csv
-    equal "$(paste -d: <(column mode) <(column pad) <(column outcome) | sort | tr '\n' ' ')" \
+    equal "$(rows mode pad outcome)" \
         "fault:0:fault fault:1:duplicate fault:2:duplicate good:0:measured good:1:duplicate good:2:duplicate "
     expect 0 report --format t4
     python3 -c 'import json

@@ -49,7 +49,7 @@ load helper
     has out "n=1024 factor=0.5: 3 variants" "n=4096 factor=2.5: 3 variants"
     lacks out "n=1024 factor=2.5"
     expect 0 --config sweep.ini --arch sm_90 --format csv
-    equal "$(paste -d: <(column n) <(column factor) <(column block_size) <(column num_load) | sort | tr '\n' ' ')" \
+    equal "$(rows n factor block_size num_load)" \
         "1024:0.5:256:2 1024:0.5:64:1 1024:0.5:64:4 4096:2.5:256:2 4096:2.5:64:1 4096:2.5:64:4 "
 }
 

@@ -10,17 +10,12 @@ verifier() {
         "${2:-state, reference, wrong, uint64 n + 2 * pad, double 0.001 * steps}" >>templates/march.ini
 }
 
-# outcomes: MODE:OUTCOME of each variant, in order
-outcomes() {
-    paste -d: <(column mode) <(column outcome) | sort | tr '\n' ' '
-}
-
 @test "a verifier counts wrong elements, with the expected result of each variant" {
     printf '[march]\nsteps = 1, 2\npad = 0, 1\nmode = good, fixed\n' | sweep
     verifier march_count
     expect 0 --config sweep.ini --format csv
-    equal "$(paste -d: <(column mode) <(column steps) <(column outcome) | sort | uniq -c | awk '{ printf "%s %s ", $1, $2 }')" \
-        "2 fixed:1:measured 2 fixed:2:wrong_result 2 good:1:measured 2 good:2:measured "
+    equal "$(rows mode steps outcome)" "fixed:1:measured fixed:1:measured fixed:2:wrong_result fixed:2:wrong_result \
+good:1:measured good:1:measured good:2:measured good:2:measured "
     reasons "verifier 'march_count' counts 878 wrong elements of state"
     expect 1 run --template templates/march.ini --set steps=2 --set mode=fixed
     has out "wrong_result: verifier 'march_count' counts 878 wrong elements of state"
@@ -30,7 +25,7 @@ outcomes() {
     printf '[march]\nmode = good, overrun, spoil, fault, lazy\n' | sweep
     verifier march_count
     expect 0 --config sweep.ini --format csv
-    equal "$(outcomes)" "fault:fault good:measured lazy:wrong_result overrun:wrong_result spoil:wrong_result "
+    equal "$(rows mode outcome)" "fault:fault good:measured lazy:wrong_result overrun:wrong_result spoil:wrong_result "
     reasons "input 'weights' was changed" "4 bytes outside buffer 'state' were written"
 }
 
@@ -46,7 +41,7 @@ fill = kernel(march_reference, state, weights, goal, uint64 n, int32 pad, int32 
 INI
     verifier march_count "state, goal, wrong, uint64 n, double 0.001"
     expect 0 --config sweep.ini --format csv
-    equal "$(outcomes)" "fixed:measured fixed:measured fixed:wrong_result fixed:wrong_result \
+    equal "$(rows mode outcome)" "fixed:measured fixed:measured fixed:wrong_result fixed:wrong_result \
 good:measured good:measured good:measured good:measured "
 }
 
@@ -102,7 +97,6 @@ good:measured good:measured good:measured good:measured "
 @test "what a verifier or a fill cannot be is refused, at its line" {
     while IFS='|' read -r edit message; do
         printf '[march]\n' | sweep
-        cp "$sweeps/templates/march.ini" templates
         verifier march_count
         sed -i "$edit" templates/march.ini
         expect 2 check --config sweep.ini
@@ -156,7 +150,7 @@ scale_refers() {
     printf '[march]\nsteps = 1..3\n' | sweep
     sed -i '/^\[expect/,$s/uint64 n/uint64 n + (steps == 2 ? 1 : 0)/' templates/march.ini
     expect 0 --config sweep.ini --format csv
-    equal "$(paste -d: <(column steps) <(column outcome) | sort | tr '\n' ' ')" "1:measured 2:invalid 3:measured "
+    equal "$(rows steps outcome)" "1:measured 2:invalid 3:measured "
     reasons "reference 'march_reference' writes outside its result"
 }
 
@@ -215,8 +209,8 @@ CUDA
     verifier "cpp::march_count<double, BLOCK_SIZE>"
     expect 0 check --config sweep.ini --compile
     expect 0 --config sweep.ini --format csv
-    equal "$(paste -d: <(column mode) <(column steps) <(column outcome) | sort | uniq -c | awk '{ printf "%s %s ", $1, $2 }')" \
-        "2 fixed:1:measured 2 fixed:2:wrong_result 2 good:1:measured 2 good:2:measured "
+    equal "$(rows mode steps outcome)" "fixed:1:measured fixed:1:measured fixed:2:wrong_result fixed:2:wrong_result \
+good:1:measured good:1:measured good:2:measured good:2:measured "
     reasons "verifier 'cpp::march_count<double, BLOCK_SIZE>' counts 878 wrong elements of state"
     sed -i 's/^entry = cpp::march_count/entry = cpp::march_cuont/' templates/march.ini
     expect 2 check --config sweep.ini --compile
