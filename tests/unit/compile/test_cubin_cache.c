@@ -15,6 +15,8 @@
 
 #define ENTRY "cache/cubin/ab/abcd"
 
+static struct error error; /* the last one */
+
 /* A compilation in static storage: nothing to release. The image holds zeros and line ends. */
 static struct compilation sample(void)
 {
@@ -43,14 +45,12 @@ static struct compilation sample(void)
 
 static void write_entry(const struct compilation *compilation)
 {
-    struct error error = {0};
     if (cubin_cache_write(ENTRY, compilation, &error) != 0)
         fail_msg("%s", error.message);
 }
 
 static bool read_entry(struct compilation *compilation)
 {
-    struct error error = {0};
     bool found = false;
     if (cubin_cache_read(ENTRY, true, compilation, &found, &error) != 0)
         fail_msg("%s", error.message);
@@ -113,7 +113,6 @@ static void what_is_not_there_is_not_found(void **state)
     assert_int_equal(fclose(file), 0);
     assert_false(read_entry(&read));
     struct compilation written = sample();
-    struct error error = {0};
     assert_int_equal(cubin_cache_write(ENTRY, &written, &error), ERROR_RECORD);
     assert_non_null(strstr(error.message, "cache"));
 }
@@ -140,7 +139,6 @@ static void what_cannot_be_an_entry_is_replaced(void **state)
     for (size_t i = 0; i < sizeof plants / sizeof *plants; i++) {
         struct compilation written = sample();
         struct compilation read;
-        struct error error = {0};
         write_entry(&written);
         char *command = alloc_format("rm -rf %s* && %s", ENTRY, plants[i]);
         assert_int_equal(system(command), 0);
@@ -255,7 +253,6 @@ static bool entry_exists(unsigned number)
 static struct cubin_cache_contents measure(void)
 {
     struct cubin_cache_contents contents;
-    struct error error = {0};
     if (cubin_cache_measure("c", &contents, &error) != 0)
         fail_msg("%s", error.message);
     return contents;
@@ -265,7 +262,6 @@ static struct cubin_cache_contents measure(void)
 static void run(uint64_t written, uint64_t limit)
 {
     struct cubin_cache_use use;
-    struct error error = {0};
     cubin_cache_use_begin(&use, "c");
     assert_true(use.file >= 0);
     if (cubin_cache_use_end(&use, "c", written, limit, &error) != 0)
@@ -276,7 +272,6 @@ static void run(uint64_t written, uint64_t limit)
 static struct cubin_cache_contents clear(void)
 {
     struct cubin_cache_contents removed;
-    struct error error = {0};
     if (cubin_cache_clear("c", &removed, &error) != 0)
         fail_msg("%s", error.message);
     return removed;
@@ -371,7 +366,6 @@ static int use_closed_cache(void)
 {
     struct cubin_cache_use use;
     struct cubin_cache_contents contents;
-    struct error error = {0};
     if (geteuid() == 0 && setuid(65534) != 0)
         return 2;
     cubin_cache_use_begin(&use, "c");

@@ -10,6 +10,8 @@
 
 #include <autotune/tuned.h>
 
+static struct error error; /* the last one */
+
 /* The entry of COVER. */
 static struct tuned_entry fixture_entry(void)
 {
@@ -25,7 +27,6 @@ static struct tuned_entry fixture_entry(void)
 
 static void write_entry(const char *path, struct tuned_entry *entry)
 {
-    struct error error;
     size_t taken;
     if (tuned_file_update(path, entry, 1, &taken, &error) != 0)
         fail_msg("%s", error.message);
@@ -36,7 +37,6 @@ static void write_entry(const char *path, struct tuned_entry *entry)
 static void test_a_cover_reads_back_as_it_was(void **state)
 {
     struct tuned_file tuned;
-    struct error error;
     (void)scratch_write("tuned.ini", "; mine\n" COVER "; a comment on the rule\n");
     char *before = scratch_read("tuned.ini");
     assert_int_equal(tuned_file_read("tuned.ini", &tuned, &error), 0);
@@ -60,7 +60,6 @@ static void test_a_cover_reads_back_as_it_was(void **state)
 static void test_a_cover_is_kept_until_a_cover_replaces_it(void **state)
 {
     struct tuned_file tuned;
-    struct error error;
     struct tuned_entry size = fixture_entry();
     cover_free(size.cover);
     size.cover = NULL;
@@ -83,7 +82,6 @@ static void test_a_cover_is_kept_until_a_cover_replaces_it(void **state)
 
 static void test_a_cover_of_another_version_stays_in_the_file(void **state)
 {
-    struct error error;
     struct tuned_file tuned;
     struct tuned_entry size = fixture_entry();
     static const char newer[] = "[sum 0000c0e5]\nkernel = sum\ntemplate = sum\n" COVER_GPU

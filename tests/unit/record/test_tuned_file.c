@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+static struct error error; /* the last one */
+
 /* Equal to the last bit. */
 static void assert_real(double actual, double expected)
 {
@@ -30,7 +32,6 @@ static struct tuned_entry fixture_entry(void)
 static void write_entry(const char *path, struct tuned_entry entry)
 {
     struct tuned_file tuned = {0};
-    struct error error;
     tuned_file_merge(&tuned, &entry);
     assert_int_equal(tuned_file_write(path, &tuned, &error), 0);
     tuned_file_release(&tuned);
@@ -39,7 +40,6 @@ static void write_entry(const char *path, struct tuned_entry entry)
 /* What is written of an entry, a new string: all that can be known of it. */
 static char *text_of(const struct tuned_entry *entry)
 {
-    struct error error;
     struct tuned_entry plain = *entry;
     const struct tuned_file tuned = {.entries = &plain, .count = 1};
     plain.other = NULL; /* comments, if it was read */
@@ -93,7 +93,6 @@ static void write_changed(const char *path, const char *from, const char *to)
 static void assert_refused(const char *from, const char *to, int line, const char *message)
 {
     struct tuned_file tuned;
-    struct error error = {0};
     write_changed("bad.ini", from, to);
     assert_int_equal(tuned_file_read("bad.ini", &tuned, &error), ERROR_CONFIG);
     assert_int_equal(tuned.count, 0);
@@ -165,7 +164,6 @@ static void test_long_commands_are_cut_to_their_line(void **state)
 
 static void test_does_not_write_what_would_not_read_back(void **state)
 {
-    struct error error;
     write_entry("tuned.ini", fixture_entry());
     char *before = scratch_read("tuned.ini");
     struct tuned_entry entry = fixture_entry();
@@ -218,7 +216,6 @@ static size_t update(bool incomplete, char hash_digit, int registers)
 {
     struct tuned_entry entry = fixture_entry();
     size_t taken = 9;
-    struct error error;
     entry.incomplete = incomplete;
     entry.template_hash[0] = hash_digit;
     entry.registers = registers;
@@ -361,9 +358,9 @@ static const struct tuned_configuration *find_configuration(const struct tuned_t
 static void assert_same_file(const char *path, const struct tuned_file *tuned)
 {
     struct tuned_table *table;
-    struct tuned_error error;
-    if (tuned_load(&table, path, &error) != 0)
-        fail_msg("%s:%d: %s", error.file, error.line, error.message);
+    struct tuned_error theirs;
+    if (tuned_load(&table, path, &theirs) != 0)
+        fail_msg("%s:%d: %s", theirs.file, theirs.line, theirs.message);
     assert_int_equal(tuned_count(table), tuned->count);
     for (size_t i = 0; i < tuned->count; i++) {
         const struct tuned_entry *entry = &tuned->entries[i];
@@ -387,7 +384,6 @@ static void test_tuner_and_library_read_what_was_written(void **state)
 {
     struct tuned_file written = {0};
     struct tuned_file read;
-    struct error error;
     seed = 9;
     for (size_t i = 0; i < 200; i++) {
         struct tuned_entry entry = random_entry(i);
@@ -453,7 +449,6 @@ static void test_every_spelling_is_the_same_to_both(void **state)
         struct tuned_file tuned;
         struct tuned_table *table;
         struct tuned_error theirs = {0};
-        struct error error = {0};
         write_spelling(cases[i].text);
         int status = tuned_file_read("tuned.ini", &tuned, &error);
         if (status != (cases[i].good ? 0 : ERROR_CONFIG))
