@@ -12,28 +12,28 @@ typedef unsigned long long u64;
     for (int i = THREAD, x = i % width, y = i / width; i < width * height;                          \
          i += THREADS, x = i % width, y = i / width)
 
+/* AT(i): element i */
+#define BLUR(AT)                                                                                   \
+    EACH_ELEMENT {                                                                                 \
+        int left = x > 0 ? x - 1 : 0;                                                              \
+        int above = y > 0 ? y - 1 : 0;                                                             \
+        out[i] = 0.25f * ((AT(above * width + left) + AT(above * width + x)) +                     \
+                          (AT(y * width + left) + AT(i)));                                         \
+    }
+
+#define IN_MEMORY(i) in[i]
+#define IN_TEXTURE(i) tex1Dfetch<float>(in, i)
+
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     blur_memory(const float *in, float *out, int width, int height)
 {
-    EACH_ELEMENT {
-        int left = x > 0 ? x - 1 : 0;
-        int above = y > 0 ? y - 1 : 0;
-        out[i] = 0.25f * ((in[above * width + left] + in[above * width + x]) +
-                          (in[y * width + left] + in[i]));
-    }
+    BLUR(IN_MEMORY)
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
     blur_fetch(cudaTextureObject_t in, float *out, int width, int height)
 {
-    EACH_ELEMENT {
-        int left = x > 0 ? x - 1 : 0;
-        int above = y > 0 ? y - 1 : 0;
-        out[i] =
-            0.25f * ((tex1Dfetch<float>(in, above * width + left) +
-                      tex1Dfetch<float>(in, above * width + x)) +
-                     (tex1Dfetch<float>(in, y * width + left) + tex1Dfetch<float>(in, i)));
-    }
+    BLUR(IN_TEXTURE)
 }
 
 /* the texture clamps */
@@ -55,12 +55,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK_SIZE)
         out[i] = tex2D<float>(in, (float)x, (float)y);
 }
 
-extern "C" __global__ void blur_reference(const float *in, double *reference, int width, int height)
+extern "C" __global__ void blur_reference(const float *in, double *out, int width, int height)
 {
-    EACH_ELEMENT {
-        int left = x > 0 ? x - 1 : 0;
-        int above = y > 0 ? y - 1 : 0;
-        reference[i] = ((double)in[above * width + left] + in[above * width + x] +
-                        in[y * width + left] + in[i]) / 4;
-    }
+#define IN_DOUBLE(i) (double)in[i]
+    BLUR(IN_DOUBLE)
 }
