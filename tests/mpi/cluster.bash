@@ -46,6 +46,17 @@ SH
     timeout -k 1 60 "${launch[@]}" "${options[@]}" -n "$ranks" bash "$scratch/rank.sh" "$@" >out 2>err </dev/null || code=$?
 }
 
+# processes: of this cluster, as numbers: ranks, the coordinator and all workers
+processes() {
+    local process
+    for process in $(grep -lsF "$hosts" /proc/[0-9]*/environ); do
+        process=${process#/proc/}
+        case $(readlink "/proc/${process%/environ}/exe") in
+        */autotune | */autotune-mpi) echo "${process%/environ}" ;;
+        esac
+    done
+}
+
 setup_hosts() {
     options=()
     hosts=$(mktemp -d)

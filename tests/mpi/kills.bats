@@ -5,17 +5,6 @@ shared_cubins=yes
 load ../cli/helper
 load cluster
 
-# processes: of this cluster, as numbers: ranks, the coordinator and all workers
-processes() {
-    local process
-    for process in $(grep -lsF "$hosts" /proc/[0-9]*/environ); do
-        process=${process#/proc/}
-        case $(readlink "/proc/${process%/environ}/exe") in
-        */autotune | */autotune-mpi) echo "${process%/environ}" ;;
-        esac
-    done
-}
-
 # await_cluster PID: until cluster() has ended. Open MPI's launcher sometimes hangs if a rank dies while connecting to it,
 # although all ranks have ended; it is then killed, and $launcher_hung set.
 await_cluster() {

@@ -76,19 +76,8 @@ rank_is_measuring() {
     equal "$(count outcome timeout)" 0
 }
 
-# members: the processes of this cluster, except mpirun, as numbers
-members() {
-    local process
-    for process in $(grep -ls "$hosts" /proc/[0-9]*/environ); do
-        process=${process#/proc/}
-        case $(readlink "/proc/${process%/environ}/exe") in
-        */autotune | */autotune-mpi) echo "${process%/environ}" ;;
-        esac
-    done
-}
-
 @test "a job that is stopped for longer than a rank may be silent, and goes on rank by rank, loses no rank" {
-    local first processes
+    local first stopped
     export AUTOTUNE_WORKER_TIMEOUT_S=2 HOSTS=$hosts
     for first in 1 0; do
         rm -rf results "$hosts"/calls.*
@@ -96,14 +85,14 @@ members() {
         rank_environment 1 <<<"AUTOTUNE_STANDIN_HERE=first_uuid=16,log=$hosts/calls.1,fault=cuModuleLoadData:4:sleep1500"
         start 2 --config "$sweeps/many.ini"
         await ' sleep' "$hosts/calls.1"
-        processes=$(members)
+        stopped=$(processes)
         # shellcheck disable=SC2086 # one word each
-        kill -STOP $processes
+        kill -STOP $stopped
         sleep 3
         kill -CONT "$(cat "$hosts/pid.$first")"
         sleep 0.2
         # shellcheck disable=SC2086
-        kill -CONT $processes
+        kill -CONT $stopped
         finish
         exits 0
         lacks err " is lost" silent
