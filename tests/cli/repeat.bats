@@ -11,7 +11,7 @@ own_templates() {
 }
 
 readers="kept lower highest lowest times_0" # of an output that they have not written
-bad="once late alternate third spoil toggle memo_state module module_late far beside beyond sums stray alike ticket"
+bad="once late alternate third spoil toggle memo_state late_memo module module_late far beside beyond sums stray alike ticket"
 
 # sweep VALUES...: sweep.ini with these lines
 sweep() {
@@ -21,7 +21,7 @@ sweep() {
 # fast_fakes [KEY=VALUE...]: on the GPU, what computes nothing takes no time; so here
 fast_fakes() {
     stand_in noise=0.002 "base_ns=${base_ns:-40000}" time.repeat_until=2000 time.repeat_every=2000 time.repeat_module=2000 time.repeat_module_late=2000 time.repeat_toggle=2000 \
-        time.repeat_ticket=2000 time.repeat_alike=2000 time.repeat_spoil=2000 time.repeat_far=2000 time.repeat_stray=2000 time.repeat_beyond=2000 time.repeat_sums=2000 \
+        time.repeat_ticket=2000 time.repeat_alike=2000 time.repeat_spoil=2000 time.repeat_far=2000 time.repeat_stray=2000 time.repeat_late_memo=2000 time.repeat_beyond=2000 time.repeat_sums=2000 \
         time.repeat_count=100 time.repeat_memo_done=100 time.repeat_module_done=100 time.repeat_module_late_count=100 time.repeat_slow=900000 "$@"
 }
 

@@ -264,6 +264,8 @@ static int try_variant(struct device_session *session, const json_t *request,
     int status = verify_first(session, request, variant, &samples, answer, error);
     bool enough = samples != NULL;
     int64_t run_end = clock_ns();
+    /* the first run began from the usual poison; that of the one that is checked last is drawn */
+    variant->resets = (unsigned)(statistics_random(&session->random) >> 8);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED && !enough)
         status = trial_measure(session, request, variant, &samples, &batched, answer, error);
     int64_t measure_end = clock_ns();
@@ -286,9 +288,7 @@ static int try_variant(struct device_session *session, const json_t *request,
 int trial_run(struct device_session *session, const json_t *request, struct answer *answer,
               struct error *error)
 {
-    /* the poison of the run that is checked last is drawn: there are more kinds than checks */
-    struct device_variant variant = {.resets =
-                                         (unsigned)(statistics_random(&session->random) >> 8)};
+    struct device_variant variant = {0};
     const char *key = json_string_value(json_object_get(request, "cubin"));
     if (!session->open || key == NULL)
         return error_set(error, ERROR_WORKER, "'trial' needs an open problem and a 'cubin'");

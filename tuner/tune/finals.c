@@ -447,23 +447,48 @@ static int verify_one(struct finals *finals, size_t contender, int runs, bool en
     return 0;
 }
 
-/* Those who are in: before the rounds those that are not proven; the `last` time all, with as many runs as
- * there are kinds of poison, and of these the winner endures: that may take as long as its samples did. */
-static int verify_all(struct finals *finals, bool last, struct error *error)
+/* One that is in, as often as it takes. */
+static int verify_in(struct finals *finals, size_t contender, int runs, bool endures,
+                     struct error *error)
 {
-    bool again = false;
+    bool again = true;
     int status = 0;
-    for (size_t i = 0; i < finals->count && status == 0; i += !again) {
-        const bool endures = last && i == finals->verdict.winner;
+    while (status == 0 && again) {
         again = false;
-        if (!last && finals->list[i].proven)
-            continue;
         status = load_all(finals, error);
-        if (status == 0 && !finals->contenders[i].out)
-            status = verify_one(finals, i, last ? LAST_RUNS : 2, endures, &again, error);
-        if (endures)
-            finals->endured = i;
+        if (status == 0 && !finals->contenders[contender].out)
+            status = verify_one(finals, contender, runs, endures, &again, error);
     }
+    return status;
+}
+
+/* Those who are in and not proven. */
+static int verify_unproven(struct finals *finals, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < finals->count && status == 0; i++)
+        if (!finals->list[i].proven)
+            status = verify_in(finals, i, 2, false, error);
+    return status;
+}
+
+/*
+ * After the rounds. The winner endures, which may take as long as its samples did, on the data of the rounds;
+ * then all are verified on the other data: what one has begun to remember during the rounds is wrong there.
+ */
+static int verify_last(struct finals *finals, struct error *error)
+{
+    const size_t winner = finals->verdict.winner;
+    if (count_in(finals) == 0)
+        return 0;
+    finals->data_set = finals->rounds_data;
+    int status = verify_in(finals, winner, LAST_RUNS, true, error);
+    finals->endured = winner;
+    if (has_both(finals))
+        finals->data_set = finals->rounds_data == 0 ? FINAL_DATA_SET : 0;
+    for (size_t i = 0; i < finals->count && status == 0; i++)
+        if (i != winner || has_both(finals))
+            status = verify_in(finals, i, LAST_RUNS, false, error);
     return status;
 }
 
@@ -488,10 +513,10 @@ static int verify_on_both(struct finals *finals, struct error *error)
             return error_set(error, ERROR_WORKER,
                              "GPU workers are lost too often to verify the finalists");
         finals->data_set = 0;
-        status = verify_all(finals, false, error);
+        status = verify_unproven(finals, error);
         finals->data_set = FINAL_DATA_SET;
         if (status == 0)
-            status = verify_all(finals, false, error);
+            status = verify_unproven(finals, error);
     }
     finals->anew = finals->anew || finals->failed > 0;
     finals->rounds_data = finals->data_set;
@@ -579,7 +604,7 @@ static int run(struct finals *finals, struct error *error)
         if (status == 0)
             status = run_rounds(finals, error);
         if (status == 0 && !finals->anew)
-            status = verify_all(finals, true, error);
+            status = verify_last(finals, error);
         finals->verdict = race_judge(finals->contenders, finals->count, &finals->rules);
     } while (status == 0 && !is_over(finals));
     return status;
