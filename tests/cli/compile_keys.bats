@@ -365,3 +365,39 @@ INI
     lacks err /proc
     equal "$(find "$TMPDIR" -maxdepth 1 -name 'autotune-*' | wc -l)" 0
 }
+
+@test "a cover is of one toolkit: one that changes between its runs ends it" {
+    local opened studies
+    rm -rf cache
+    own_toolkit
+    version=$(sed -n 's/^nvrtc = \([0-9]*\)\..*/\1/p' t.ini)
+    ln -s compiler.so "toolkit/lib/libnvrtc.so.$version"
+    printf '%s\n' '[sweep]' 'tuned = t.ini' 'results = r' '[own]' 'cover = n = 2^10 .. 2^14' 'cover_configurations = 2' 'block_size = 64, 256' >sweep.ini
+    cat >opened.c <<'C'
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+int nvrtcVersion(int *major, int *minor)
+{
+    int (*next)(int *, int *);
+    void *symbol = dlsym(RTLD_NEXT, "nvrtcVersion");
+    memcpy(&next, &symbol, sizeof next);
+    return system(getenv("WHEN_OPENED")) == -1 ? 1 : next(major, minor);
+}
+C
+    cc -D_GNU_SOURCE -shared -fPIC opened.c -o toolkit/lib/opened.so -Wl,--no-as-needed "$PWD/toolkit/lib/compiler.so" -Wl,-rpath,"$PWD/toolkit/lib"
+    export AUTOTUNE_NVRTC=$PWD/toolkit/lib/opened.so WHEN_OPENED="cd '$PWD' && echo >>opened"
+    rm -rf cache r t.ini
+    expect 0 cover --config sweep.ini --jobs 1
+    opened=$(wc -l <opened)
+    [ "$opened" -ge 3 ]
+    for number in $(seq 2 "$opened"); do
+        rm -rf cache r t.ini opened
+        echo '#define FACTOR 1' >toolkit/include/factor.h
+        WHEN_OPENED="cd '$PWD' && echo >>opened && { [ \$(wc -l <opened) -ne $number ] || sed -i s/1/2/ toolkit/include/factor.h; }"
+        autotune cover --config sweep.ini --jobs 1
+        [ "$code" -ne 0 ] || studies=$(python3 -c "import sqlite3; print(len(sqlite3.connect('r/record.sqlite').execute('select distinct nvrtc from study').fetchall()))")
+        [ "$code" -ne 0 ] || equal "$studies" 1
+    done
+    has err "has changed"
+}

@@ -57,7 +57,9 @@ int application_compile_source(struct application_compiler *compiler, const stru
     char *tuned = cache_path(compiler, source, options, arch, tuned_with);
     char *any = cache_path(compiler, source, options, arch, build);
     char *own = NULL; /* of this NVRTC, which the first two do not need */
-    bool cached = read_cached(tuned, compilation) || read_cached(any, compilation);
+    /* what no tuning is of, no later one renews */
+    bool cached =
+        tuned_with[0] != '\0' && (read_cached(tuned, compilation) || read_cached(any, compilation));
     int status = 0;
     if (!cached && compiler->nvrtc == NULL)
         status = nvrtc_open(&compiler->nvrtc, compiler->cache, error);
@@ -74,7 +76,8 @@ int application_compile_source(struct application_compiler *compiler, const stru
     if (status == 0 && compilation->cubin == NULL)
         status = build_refused(source, compilation, error);
     if (status == 0 && !cached) {
-        (void)cubin_cache_write(any, compilation, NULL);
+        if (tuned_with[0] != '\0')
+            (void)cubin_cache_write(any, compilation, NULL);
         (void)cubin_cache_write(own, compilation, NULL);
     }
     free(build);

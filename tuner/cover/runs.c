@@ -73,6 +73,24 @@ static int check_unchanged(const struct cover_session *session, const struct tem
                            template->path);
 }
 
+/* Nor can those of two compilers, drivers or data. */
+static int check_alike(const struct cover_session *session, const struct study *study,
+                       struct error *error)
+{
+    const struct study *first = study;
+    for (size_t i = 0; i < session->sizes.count && first == study; i++)
+        if (session->tuned[i].result_count > 0)
+            first = &session->tuned[i];
+    if (strcmp(study->environment.nvrtc, first->environment.nvrtc) == 0 &&
+        strcmp(study->environment.gpu.driver, first->environment.gpu.driver) == 0 &&
+        strcmp(study->data_hash, first->data_hash) == 0)
+        return 0;
+    return error_set(error, ERROR_CONFIG,
+                     "%s: the toolkit, the driver or a file of data has changed since the run "
+                     "started; run again",
+                     session->config);
+}
+
 /* Loads the kernel alone, with these settings. */
 static int load(const struct cover_session *session, const char *const *settings,
                 struct sweep *sweep, struct error *error)
@@ -284,8 +302,10 @@ static int run(struct cover_session *session, const struct run_options *options,
         add_twins(session, &run, &run.jobs[i].study);
     if (status == 0)
         note_refusals(session, &run);
-    for (size_t i = 0; i < run.job_count && status == 0; i++)
+    for (size_t i = 0; i < run.job_count && status == 0; i++) {
+        status = check_alike(session, &run.jobs[i].study, error);
         tuning_job_take_study(&run.jobs[i], &studies[i]);
+    }
     run_release(&run);
     return status;
 }

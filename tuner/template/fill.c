@@ -106,8 +106,9 @@ static int check_array(const struct fill *fill, enum element_type type, uint64_t
 /* Reading larger files takes too long: of those, size and date tell whether they have changed. */
 enum { LARGEST = 256 << 20 };
 
-/* The hash of a file, or of an empty one if it is NULL or not regular. Reads it from its beginning. */
-static void hash_file(FILE *file, char digits[HASH_BYTES])
+/* The hash of the file of `path`, or of an empty one if it is NULL or not regular. Reads it from its
+ * beginning. Two large files may have one date. */
+static void hash_file(FILE *file, const char *path, char digits[HASH_BYTES])
 {
     struct stat status = {0};
     struct hash *hash = hash_new();
@@ -116,9 +117,11 @@ static void hash_file(FILE *file, char digits[HASH_BYTES])
     const int64_t size = status.st_size;
     const int64_t date[] = {status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
     hash_add(hash, &size, sizeof size);
-    if (size > LARGEST)
+    if (size > LARGEST) {
         hash_add(hash, date, sizeof date);
-    else if (file != NULL && fseek(file, 0, SEEK_SET) == 0)
+        hash_add_text(hash, path);
+    }
+    if (size <= LARGEST && file != NULL && fseek(file, 0, SEEK_SET) == 0)
         (void)hash_add_file(hash, file);
     hash_finish(hash, digits);
 }
@@ -154,7 +157,7 @@ json_t *fill_list_files(const struct template *template, char digits[HASH_BYTES]
     size_t at = 0;
     for (const struct fill *fill; (fill = next_file(template, &at)) != NULL;) {
         FILE *file = open_regular(fill->path);
-        hash_file(file, digits);
+        hash_file(file, fill->path, digits);
         hash_add(all, digits, HASH_BYTES);
         hash_change(all, file);
         json_object_set_new(hashes, fill->path, json_string(digits));
@@ -191,7 +194,7 @@ int fill_read_file(const struct fill *fill, enum element_type type, uint64_t len
         file = open_regular(fill->path);
     int status = npy_load(npy, file, fill->path, true, error);
     if (file != NULL && fill->hash[0] != '\0')
-        hash_file(file, digits); /* of what was just read */
+        hash_file(file, fill->path, digits); /* of what was just read */
     if (file != NULL)
         (void)fclose(file); /* cannot lose data: the file was only read */
     if (strcmp(digits, fill->hash) != 0 && file != NULL)

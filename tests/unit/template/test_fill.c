@@ -308,6 +308,27 @@ static void test_a_large_file_with_its_old_date_is_another_one(void **state)
     }
 }
 
+/* On another machine, a hash is what a copy is found by. */
+static void test_two_large_files_of_one_date_are_two(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"a.npy", "b.npy"};
+    struct buffer buffers[] = {{.fill = {.kind = FILL_FILE, .path = (char *)"a.npy"}},
+                               {.fill = {.kind = FILL_FILE, .path = (char *)"b.npy"}}};
+    const struct template template = {.buffers = buffers, .buffer_count = 2};
+    const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1000000000}};
+    char digits[HASH_BYTES];
+    for (size_t i = 0; i < 2; i++) {
+        (void)scratch_write(paths[i], paths[i]);
+        assert_int_equal(truncate(paths[i], (256 << 20) + 1), 0);
+        assert_int_equal(utimensat(AT_FDCWD, paths[i], times, 0), 0);
+    }
+    json_t *hashes = fill_list_files(&template, digits);
+    assert_string_not_equal(json_string_value(json_object_get(hashes, "a.npy")),
+                            json_string_value(json_object_get(hashes, "b.npy")));
+    json_decref(hashes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +344,8 @@ int main(void)
         cmocka_unit_test(test_without_a_fill_it_is_poison),
         cmocka_unit_test(test_borders_are_zero),
         cmocka_unit_test_setup_teardown(test_files, scratch_enter, scratch_leave),
+        cmocka_unit_test_setup_teardown(test_two_large_files_of_one_date_are_two, scratch_make,
+                                        scratch_remove),
         cmocka_unit_test_setup_teardown(test_a_large_file_with_its_old_date_is_another_one,
                                         scratch_enter, scratch_leave),
     };
