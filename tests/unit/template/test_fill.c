@@ -344,8 +344,8 @@ int main(void)
         cmocka_unit_test(test_without_a_fill_it_is_poison),
         cmocka_unit_test(test_borders_are_zero),
         cmocka_unit_test_setup_teardown(test_files, scratch_enter, scratch_leave),
-        cmocka_unit_test_setup_teardown(test_two_large_files_of_one_date_are_two, scratch_make,
-                                        scratch_remove),
+        cmocka_unit_test_setup_teardown(test_two_large_files_of_one_date_are_two, scratch_enter,
+                                        scratch_leave),
         cmocka_unit_test_setup_teardown(test_a_large_file_with_its_old_date_is_another_one,
                                         scratch_enter, scratch_leave),
     };
