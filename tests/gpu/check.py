@@ -174,7 +174,7 @@ def check_planted(autotune, results, good_results, count):
 def may_be_missed(study, variant):
     """Whether a variant that is wrong may end as measured: it has not won, and shows only after as many runs as the winner
     alone is verified with; or it has lost, and shows only with a kind of poison that it did not meet in its trial."""
-    late = variant["parameters"]["mode"] == "module_late" and study["variants"][study["winner"]] != variant
+    late = variant["parameters"]["mode"] in ("module_late", "late_memo") and study["variants"][study["winner"]] != variant
     unlucky = study["kernel"] == "larger" and not variant["finalist"] and variant["runs"] == 1
     return variant["outcome"] == "measured" and (late or unlucky)
 
