@@ -246,7 +246,6 @@ static void text_that_is_no_utf8_is_refused(void **state)
 /* A person may run a worker with its input and output in pipes. */
 static void pipes_will_do(void **state)
 {
-    (void)state;
     int ends[2];
     struct channel channel;
     struct error error;
@@ -281,7 +280,6 @@ static void errors_travel(void **state)
 
 static void errors_that_are_no_utf8_travel_too(void **state)
 {
-    (void)state;
     struct error sent;
     struct error received;
     (void)error_set_at(&sent, ERROR_CONFIG, "caf\xe9.ini", 3, "cut in a character \xe2\x80");
@@ -295,7 +293,6 @@ static void errors_that_are_no_utf8_travel_too(void **state)
 
 static void other_messages_are_no_errors(void **state)
 {
-    (void)state;
     struct error error = {.line = 99};
     static const char *const texts[] = {"{}", "{\"event\":\"done\"}", "{\"event\":1}"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

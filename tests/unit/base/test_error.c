@@ -27,7 +27,6 @@ static void assert_prints(const struct error *error, const char *expected)
 
 static void place_is_printed_as_compilers_do(void **state)
 {
-    (void)state;
     struct error error;
     assert_int_equal(error_set_at(&error, ERROR_CONFIG, "a.ini", 7, "unknown key '%s'", "k"),
                      ERROR_CONFIG);
@@ -38,7 +37,6 @@ static void place_is_printed_as_compilers_do(void **state)
 
 static void limit_on_open_files_is_named_with_what_to_do(void **state)
 {
-    (void)state;
     struct error error;
     errno = EMFILE;
     assert_int_equal(error_set_errno(&error, ERROR_RECORD, "cannot open '%s'", "x"), ERROR_RECORD);
@@ -53,7 +51,6 @@ static void limit_on_open_files_is_named_with_what_to_do(void **state)
 
 static void long_texts_are_cut(void **state)
 {
-    (void)state;
     struct error error;
     char text[4000];
     memset(text, 'x', sizeof text - 1);
@@ -72,7 +69,6 @@ static const char *const known[] = {"block_size", "num_load", "n", "grid", "acce
 
 static void nearest_names(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         const char *nearest;
@@ -100,7 +96,6 @@ static void nearest_names(void **state)
 
 static void unknown_names(void **state)
 {
-    (void)state;
     struct error error;
     assert_int_equal(suggestion_unknown("a.ini", 5, "key", "blok_size", known, &error),
                      ERROR_CONFIG);

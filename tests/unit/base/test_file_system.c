@@ -8,7 +8,6 @@
 
 static void network_file_systems_are_known_by_their_numbers(void **state)
 {
-    (void)state;
     assert_string_equal(file_system_network_by_type(0x6969), "NFS");
     assert_string_equal(file_system_network_by_type(0xff534d42), "SMB");
     assert_string_equal(file_system_network_by_type((unsigned long)(int32_t)0xff534d42), "SMB");
@@ -23,7 +22,6 @@ static void network_file_systems_are_known_by_their_numbers(void **state)
 
 static void local_file_systems_are_not_among_them(void **state)
 {
-    (void)state;
     static const unsigned long local[] = {
         0xef53,     /* ext4 */
         0x58465342, /* XFS */
@@ -40,7 +38,6 @@ static void local_file_systems_are_not_among_them(void **state)
 
 static void fuse_says_which_it_is_by_name(void **state)
 {
-    (void)state;
     assert_string_equal(file_system_network_by_name("fuse.sshfs"), "SSHFS");
     assert_string_equal(file_system_network_by_name("fuse.glusterfs"), "GlusterFS");
     assert_null(file_system_network_by_name("fuse.fuse-overlayfs"));
@@ -51,7 +48,6 @@ static void fuse_says_which_it_is_by_name(void **state)
 /* The nearest folder that exists decides. */
 static void a_path_that_does_not_exist_yet_can_be_asked_for(void **state)
 {
-    (void)state;
     const char *here = file_system_network(".");
     assert_int_equal(scratch_write("file", ""), 0);
     assert_ptr_equal(file_system_network("not/yet/there"), here);

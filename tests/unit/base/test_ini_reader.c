@@ -103,7 +103,6 @@ static const char sample[] = "; about\n"
 
 static void everything_in_order(void **state)
 {
-    (void)state;
     struct log log = {0};
     struct ini_reader reader = {.more = on_more};
     assert_int_equal(read_exactly(&reader, &log, sample), 0);
@@ -122,7 +121,6 @@ static void everything_in_order(void **state)
 
 static void some_files_continue_no_values(void **state)
 {
-    (void)state;
     struct log log = {0};
     struct ini_reader reader = {0};
     assert_int_equal(read_exactly(&reader, &log, "[a]\nk = 1\n  2\n"), INI_READER_BAD_FILE);
@@ -139,7 +137,6 @@ static void some_files_continue_no_values(void **state)
 
 static void an_inih_of_other_limits_is_refused(void **state)
 {
-    (void)state;
     struct log log = {0};
     struct ini_reader reader = {0};
     inih_line_bytes = 50;
@@ -151,7 +148,6 @@ static void an_inih_of_other_limits_is_refused(void **state)
 
 static void memory_runs_out(void **state)
 {
-    (void)state;
     struct log log = {0};
     struct ini_reader reader = {0};
     char *text;
@@ -188,7 +184,6 @@ static void memory_runs_out(void **state)
 
 static void files_that_cannot_be_read(void **state)
 {
-    (void)state;
     struct ini_reader reader = {0};
     char *text;
     size_t length;

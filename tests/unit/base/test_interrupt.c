@@ -60,7 +60,6 @@ static int status_of(void (*act)(int number), int number)
 
 static void test_the_second_signal_ends_the_process(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         int status = status_of(take_two_signals, signals[i]);
         if (WIFEXITED(status))
@@ -71,7 +70,6 @@ static void test_the_second_signal_ends_the_process(void **state)
 
 static void test_after_the_end_the_first_signal_ends_the_process(void **state)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         int status = status_of(take_a_signal_after_the_end, signals[i]);
         assert_true(WIFSIGNALED(status));
@@ -81,7 +79,6 @@ static void test_after_the_end_the_first_signal_ends_the_process(void **state)
 
 static void test_what_nohup_ignores_stays_ignored(void **state)
 {
-    (void)state;
     assert_int_equal(status_of(hang_up, SIGHUP), 0);
 }
 

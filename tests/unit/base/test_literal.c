@@ -67,13 +67,11 @@ static void check_case(void *user, const struct test_case *test)
 
 static void literals_and_durations(void **state)
 {
-    (void)state;
     cases_run(CASES, check_case, NULL);
 }
 
 static void words_have_at_most_63_letters(void **state)
 {
-    (void)state;
     char text[LITERAL_WORD_LETTERS + 2];
     struct literal literal;
     memset(text, 'a', sizeof text);
@@ -94,7 +92,6 @@ static void assert_reads_back(double real)
 /* Finite doubles of all magnitudes, from a linear congruential generator. */
 static void real_texts_read_back_to_the_last_bit(void **state)
 {
-    (void)state;
     static const double numbers[] = {0.0,           1.0 / 3.0, 0.1 + 0.2,
                                      123456789.125, 5e-324,    DBL_MAX,
                                      DBL_MIN,       -DBL_MAX,  -2.2250738585072014e-308,

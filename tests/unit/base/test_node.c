@@ -13,7 +13,6 @@ static void test_without_autotune_mpi(void **state)
 {
     struct error error;
     struct nodes *nodes;
-    (void)state;
     assert_int_equal(unsetenv("AUTOTUNE_NODES"), 0);
     assert_int_equal(nodes_open(&nodes, &error), 0);
     assert_null(nodes);
@@ -26,7 +25,6 @@ static void test_nodes(void **state)
 {
     struct nodes *nodes;
     char text[NODE_SUFFIX_BYTES];
-    (void)state;
     int hub = played_cluster(&nodes);
     assert_null(getenv("AUTOTUNE_NODES"));
     assert_int_equal(nodes_count(nodes), 2);
@@ -44,7 +42,6 @@ static void test_refused(void **state)
     struct nodes *nodes;
     char number[16];
     int sockets[2];
-    (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
     (void)snprintf(number, sizeof number, "%d", sockets[1]);
     assert_int_equal(setenv("AUTOTUNE_NODES", number, 1), 0);
@@ -63,7 +60,6 @@ static void test_worker(void **state)
     struct worker worker;
     char reason[WORKER_REASON_BYTES];
     char byte;
-    (void)state;
     int hub = played_cluster(&nodes);
     assert_int_equal(worker_start(&worker, nodes_at(nodes, 1), "device", "7", &error), 0);
     assert_true(worker_is_running(&worker));
@@ -99,7 +95,6 @@ static void test_killed_worker(void **state)
     struct nodes *nodes;
     struct worker worker;
     char text[64] = "";
-    (void)state;
     int hub = played_cluster(&nodes);
     assert_int_equal(worker_start(&worker, nodes_at(nodes, 1), "compile", NULL, &error), 0);
     int far = played_start(hub, "{\"do\":\"start\",\"node\":1,\"worker\":0,\"role\":\"compile\"}");
@@ -121,7 +116,6 @@ static void test_lost_node(void **state)
     struct nodes *nodes;
     struct worker worker;
     char reason[WORKER_REASON_BYTES];
-    (void)state;
     int hub = played_cluster(&nodes);
     assert_int_equal(worker_start(&worker, nodes_at(nodes, 1), "compile", NULL, &error), 0);
     played_say(hub, "{\"event\":\"lost\",\"node\":1}");
@@ -139,7 +133,6 @@ static void test_lost_hub(void **state)
     struct error error;
     struct nodes *nodes;
     struct worker worker;
-    (void)state;
     int hub = played_cluster(&nodes);
     assert_int_equal(worker_start(&worker, nodes_at(nodes, 1), "compile", NULL, &error), 0);
     (void)close(hub);

@@ -19,7 +19,6 @@ static double uniform(uint64_t *state)
 /* Selection, which the median uses, and sorting must agree on every shape of data. */
 static void test_median_agrees_with_sorting(void **state)
 {
-    (void)state;
     uint64_t random = 7;
     for (size_t count = 1; count <= 200; count++) {
         double samples[200];
@@ -38,7 +37,6 @@ static void test_median_agrees_with_sorting(void **state)
  */
 static void test_interval_ranks(void **state)
 {
-    (void)state;
     static const struct {
         size_t count, low, high;
     } cases[] = {{1, 1, 1},          {2, 1, 2},        {5, 1, 5},        {6, 1, 6},
@@ -59,7 +57,6 @@ static void test_interval_ranks(void **state)
 /* Timings are skewed to the right; so is the exponential distribution, whose median is ln 2. */
 static void test_interval_covers_the_median(void **state)
 {
-    (void)state;
     const size_t counts[] = {10, 25, 60};
     uint64_t random = 2024;
     for (size_t c = 0; c < LENGTH(counts); c++) {
@@ -78,7 +75,6 @@ static void test_interval_covers_the_median(void **state)
 
 static void test_bootstrap_covers_the_ratio(void **state)
 {
-    (void)state;
     uint64_t random = 99;
     int covered = 0;
     for (uint64_t draw = 0; draw < 1000; draw++) {
@@ -101,7 +97,6 @@ static void test_bootstrap_covers_the_ratio(void **state)
  */
 static void test_centre_of_known_distribution(void **state)
 {
-    (void)state;
     double values[10];
     for (int i = 0; i < 10; i++)
         values[i] = ldexp(1, i);
@@ -123,7 +118,6 @@ static void test_centre_of_known_distribution(void **state)
 /* Exactly, and by the normal approximation. */
 static void test_centre_is_covered_as_often_as_it_says(void **state)
 {
-    (void)state;
     const size_t counts[] = {10, 25, 26, 60};
     uint64_t random = 4;
     for (size_t c = 0; c < LENGTH(counts); c++) {
@@ -141,7 +135,6 @@ static void test_centre_is_covered_as_often_as_it_says(void **state)
 
 static void test_timer_step(void **state)
 {
-    (void)state;
     const double samples[] = {320, 416, 320.00001, 352, 1000000};
     assert_near(statistics_timer_step_ns(samples, 5), 32, 1e-4);
     const double far[] = {1000, 5000};
@@ -153,7 +146,6 @@ static void test_timer_step(void **state)
 /* Each of the 6 orders of 3 is as likely as the others: 1000 expected of 6000, sigma 29. */
 static void test_shuffle_is_fair(void **state)
 {
-    (void)state;
     uint64_t random = 11;
     int seen[27] = {0};
     for (int i = 0; i < 6000; i++) {

@@ -43,7 +43,6 @@ static int wait_some_turns(void *owner, struct error *error)
 
 static void tasks_take_turns_while_they_wait(void **state)
 {
-    (void)state;
     struct shared shared = {0};
     struct player players[] = {{&shared, 'a', 2}, {&shared, 'b', 2}};
     struct task tasks[] = {{.run = wait_some_turns, .owner = &players[0]},
@@ -74,7 +73,6 @@ static int read_one(void *owner, struct error *error)
 
 static void the_error_of_one_is_returned_when_all_have_ended(void **state)
 {
-    (void)state;
     struct shared shared = {0};
     struct player reader = {&shared, 'r', 0};
     struct player writer = {&shared, 'w', 0};
@@ -103,7 +101,6 @@ static int run_two_more(void *owner, struct error *error)
 
 static void a_task_may_run_tasks(void **state)
 {
-    (void)state;
     struct shared shared = {0};
     struct player players[] = {{&shared, 'a', 0}, {&shared, 'b', 0}};
     struct task tasks[] = {{.run = run_two_more, .owner = &players[0]},
@@ -136,7 +133,6 @@ static int note_and_wake(void *owner, struct error *error)
 
 static void one_task_wakes_another(void **state)
 {
-    (void)state;
     struct shared shared = {0};
     struct player waiting = {&shared, 'w', 0};
     struct player waking = {&shared, 'k', 0};
@@ -157,7 +153,6 @@ static int cancel_the_other(void *owner, struct error *error)
 
 static void a_cancelled_task_ends_with_its_next_wait(void **state)
 {
-    (void)state;
     struct shared shared = {0};
     struct player waiting = {&shared, 'w', 0};
     struct task tasks[2] = {{.run = wait_for_letter, .owner = &waiting}, {.run = cancel_the_other}};
@@ -176,7 +171,6 @@ static int raise_interrupt(void *owner, struct error *error)
 
 static void an_interrupt_ends_every_wait(void **state)
 {
-    (void)state;
     struct shared shared = {0};
     struct player players[] = {{&shared, 'a', 0}, {&shared, 'b', 0}};
     struct task tasks[] = {{.run = wait_for_letter, .owner = &players[0]},
@@ -207,7 +201,6 @@ static int overflow(void *owner, struct error *error)
 /* Without the guard, it would write into the next task's stack. */
 static void a_task_that_overflows_its_stack_faults(void **state)
 {
-    (void)state;
     int status = 0;
     pid_t child = fork();
     if (child == 0) {

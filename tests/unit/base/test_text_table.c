@@ -18,7 +18,6 @@ static void assert_printed(const struct text_table *table, size_t width, const c
 
 static void test_columns_are_as_wide_as_their_cells(void **state)
 {
-    (void)state;
     struct text_table *table = text_table_new();
     text_table_column(table, "blocks_per_sm_wanted", TABLE_RIGHT);
     text_table_column(table, "time us", TABLE_RIGHT);
@@ -58,7 +57,6 @@ static void assert_cell(const char *text, const char *expected)
 
 static void a_spreadsheet_computes_nothing(void **state)
 {
-    (void)state;
     assert_cell("=1+1", "'=1+1");
     assert_cell("@SUM(A1)", "'@SUM(A1)");
     assert_cell("+A1", "'+A1");
@@ -69,7 +67,6 @@ static void a_spreadsheet_computes_nothing(void **state)
 
 static void numbers_stay_numbers(void **state)
 {
-    (void)state;
     static const char *const numbers[] = {"-1", "+1", "-0.5", "-1e-05", "+2.5e+10", "-3."};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         assert_cell(numbers[i], numbers[i]);

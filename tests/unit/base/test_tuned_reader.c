@@ -64,7 +64,6 @@ static int read_text(struct tuned_reader *reader, enum tuned_reading reading, st
 
 static void the_tuner_reads_and_wants_everything(void **state)
 {
-    (void)state;
     struct tuned_reader reader;
     struct log log;
     assert_int_equal(read_text(&reader, TUNED_BY_TUNER, &log,
@@ -83,7 +82,6 @@ static void the_tuner_reads_and_wants_everything(void **state)
 
 static void every_required_key_is_missed(void **state)
 {
-    (void)state;
     for (int reading = TUNED_BY_APPLICATION; reading <= TUNED_BY_TUNER; reading++) {
         size_t required = 0;
         for (size_t key = 0; key < TUNED_KEY_COUNT; key++) {
@@ -111,7 +109,6 @@ static void every_required_key_is_missed(void **state)
 
 static void a_time_needs_samples_and_is_inside_its_interval(void **state)
 {
-    (void)state;
     static const struct {
         const char *time, *message;
     } cases[] = {{"median_ns = 3\nlow_ns = 3\nhigh_ns = 4\nsamples = 1\n", ""},

@@ -41,7 +41,6 @@ static int end_without_memory(void (*allocate)(void), bool limits_memory)
 
 static void without_memory_one_counts_as_killed_from_outside(void **state)
 {
-    (void)state;
 #if defined __SANITIZE_ADDRESS__ /* which has handlers of its own */
     skip();
 #endif

@@ -43,7 +43,6 @@ static size_t count_files(const char *folder)
 /* Nothing that watches dates, like make, has anything to do then. */
 static void test_same_content_leaves_the_file_alone(void **state)
 {
-    (void)state;
     const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
     struct stat status;
     write_text("same", "as it is");
@@ -60,7 +59,6 @@ static void test_same_content_leaves_the_file_alone(void **state)
 
 static void test_killed_writer_leaves_the_old_file(void **state)
 {
-    (void)state;
     write_text("file", "old");
     pid_t child = fork();
     if (child == 0) {
@@ -102,7 +100,6 @@ static int write_beyond_limit(void)
 
 static void test_full_disk_leaves_the_old_file(void **state)
 {
-    (void)state;
     write_text("file", "old");
     pid_t child = fork();
     if (child == 0)
@@ -117,7 +114,6 @@ static void test_full_disk_leaves_the_old_file(void **state)
 
 static void test_several_writers_never_mix(void **state)
 {
-    (void)state;
     enum { WRITERS = 4, ROUNDS = 50 };
     pid_t children[WRITERS];
     for (int i = 0; i < WRITERS; i++) {
@@ -152,7 +148,6 @@ static void test_several_writers_never_mix(void **state)
 
 static void test_keeps_permissions_and_follows_links(void **state)
 {
-    (void)state;
     struct stat status;
     write_text("real/file", "old");
     assert_int_equal(chmod("real/file", 0640), 0);

@@ -293,7 +293,6 @@ static double estimate_after(size_t best, size_t count, size_t *in_vain)
 
 static void the_longer_in_vain_the_nearer(void **state)
 {
-    (void)state;
     size_t in_vain;
     assert_true(isnan(estimate_after(10, 50, &in_vain)));
     assert_int_equal(in_vain, 39);
@@ -306,7 +305,6 @@ static void the_longer_in_vain_the_nearer(void **state)
 
 static void nothing_is_said_of_nothing(void **state)
 {
-    (void)state;
     double times_ns[POINTS];
     size_t in_vain;
     for (size_t i = 0; i < POINTS; i++)

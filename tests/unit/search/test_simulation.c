@@ -34,7 +34,6 @@ static void write_file(void)
 
 static void a_t4_file_is_a_space(void **state)
 {
-    (void)state;
     struct measured_space measured;
     struct error error;
     write_file();
@@ -51,7 +50,6 @@ static void a_t4_file_is_a_space(void **state)
 
 static void results_with_other_parameters_are_refused(void **state)
 {
-    (void)state;
     struct measured_space measured;
     struct error error;
     assert_int_equal(
@@ -73,7 +71,6 @@ static void results_with_other_parameters_are_refused(void **state)
 /* After all points, everything is found; after one, the expected shares are known. */
 static void shares_and_gaps_are_means_over_searches(void **state)
 {
-    (void)state;
     struct measured_space measured;
     struct error error;
     const size_t budgets[] = {1, 16, 40};
@@ -116,7 +113,6 @@ static int read_text(const char *metadata, const char *results, struct t4_file *
 
 static void times_have_units(void **state)
 {
-    (void)state;
     struct t4_file file;
     struct error error;
     assert_int_equal(read_text("\"timeunit\": \"microseconds\"",
@@ -138,7 +134,6 @@ static void times_have_units(void **state)
 
 static void what_is_not_t4_is_refused_with_its_place(void **state)
 {
-    (void)state;
     static const struct {
         const char *results, *message;
     } cases[] = {

@@ -16,7 +16,6 @@ static void check_case(void *user, const struct test_case *test)
 
 static void options(void **state)
 {
-    (void)state;
     cases_run(CASES, check_case, NULL);
 }
 

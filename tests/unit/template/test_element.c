@@ -8,7 +8,6 @@
 
 static void types(void **state)
 {
-    (void)state;
     static const struct {
         const char *name;
         size_t bytes;
@@ -33,7 +32,6 @@ static void types(void **state)
 
 static void names_count_to_their_length(void **state)
 {
-    (void)state;
     assert_int_equal(element_from_name("int32 x", 5), ELEMENT_INT32);
     assert_int_equal(element_from_name("int32", 4), -1);
     assert_int_equal(element_from_name("int3", 4), -1);
@@ -43,7 +41,6 @@ static void names_count_to_their_length(void **state)
 
 static void poison_is_no_number(void **state)
 {
-    (void)state;
     float single;
     double real;
     memset(&single, element_poison(ELEMENT_FLOAT), sizeof single);
@@ -58,7 +55,6 @@ static void poison_is_small_or_large(void **state)
     unsigned small;
     int negative;
     float number;
-    (void)state;
     memset(&small, element_poison_of(ELEMENT_UINT32, POISON_SMALL), sizeof small);
     memset(&negative, element_poison_of(ELEMENT_INT32, POISON_SMALL), sizeof negative);
     assert_int_equal(small, 0);
@@ -73,7 +69,6 @@ static void poison_is_small_or_large(void **state)
 
 static void integers_fit_or_are_refused(void **state)
 {
-    (void)state;
     static const struct {
         enum element_type type;
         long long least, most;
@@ -108,7 +103,6 @@ static void integers_fit_or_are_refused(void **state)
 
 static void floats_and_doubles(void **state)
 {
-    (void)state;
     float single;
     double real;
     assert_true(element_store(ELEMENT_FLOAT, 7, 0.1, &single));
@@ -129,7 +123,6 @@ static uint16_t stored(enum element_type type, double real)
 /* The rest is in every_half() and every_bfloat16(). */
 static void what_is_beyond_the_finite_numbers(void **state)
 {
-    (void)state;
     static const struct {
         double real;
         uint16_t half, bfloat16;
@@ -187,13 +180,11 @@ static void check_all(enum element_type type, unsigned infinity, double (*value)
 
 static void every_half(void **state)
 {
-    (void)state;
     check_all(ELEMENT_HALF, 0x7c00, half_value);
 }
 
 static void numbers_beyond_a_type_become_infinities(void **state)
 {
-    (void)state;
     static const struct {
         enum element_type type;
         double finite, infinite;
@@ -211,7 +202,6 @@ static void numbers_beyond_a_type_become_infinities(void **state)
 
 static void every_bfloat16(void **state)
 {
-    (void)state;
     check_all(ELEMENT_BFLOAT16, 0x7f80, bfloat16_value);
 }
 
@@ -223,7 +213,6 @@ static void assert_text(enum element_type type, uint64_t bits, const char *expec
 
 static void elements_as_text(void **state)
 {
-    (void)state;
     assert_text(ELEMENT_INT8, 0x80, "-128");
     assert_text(ELEMENT_UINT8, 0x80, "128");
     assert_text(ELEMENT_INT64, UINT64_MAX, "-1");

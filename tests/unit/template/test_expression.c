@@ -127,7 +127,6 @@ static void check_case(void *user, const struct test_case *test)
 
 static void values_and_errors(void **state)
 {
-    (void)state;
     struct bindings bindings = names();
     cases_run(CASES, check_case, &bindings);
     bindings_release(&bindings);
@@ -173,7 +172,6 @@ static void assert_value(const char *text, struct value expected)
 
 static void what_is_long_or_many(void **state)
 {
-    (void)state;
     static const struct {
         const char *before, *unit;
         size_t count;
@@ -209,7 +207,6 @@ static void what_is_long_or_many(void **state)
 /* Whatever nests counts, since the parser calls itself for it. */
 static void nesting_ends_at_64(void **state)
 {
-    (void)state;
     static const char reason[] =
         "nested more than 64 deep; use fewer parentheses, or several constraints";
     static const struct {
@@ -236,7 +233,6 @@ static void nesting_ends_at_64(void **state)
 
 static void at_most_32_names(void **state)
 {
-    (void)state;
     char text[512] = "0";
     struct bindings bindings = {0};
     for (int i = 0; i < 32; i++) {
@@ -262,7 +258,6 @@ static void at_most_32_names(void **state)
 
 static void names_each_once(void **state)
 {
-    (void)state;
     static const char *const known[] = {"block_size", "num_load", "n", NULL};
     struct error error;
     struct expression *expression =
@@ -285,7 +280,6 @@ static void names_each_once(void **state)
 
 static void inner_scopes_come_first(void **state)
 {
-    (void)state;
     struct bindings inner = {0};
     struct bindings outer = {0};
     bindings_set(&inner, "a", value_integer(1));
@@ -312,7 +306,6 @@ static void inner_scopes_come_first(void **state)
 
 static void reserved_names(void **state)
 {
-    (void)state;
     static const char *const reserved[] = {"and", "or", "not",      "true", "false",
                                            "yes", "no", "ceil_div", "min",  "log2_ceil"};
     static const char *const usual[] = {"in", "end", "repeat", "nil", "android", "n", "minimum"};
@@ -327,7 +320,6 @@ static void reserved_names(void **state)
 /* The value of `text` as a whole number, as a real one and as a condition; "-" for none. */
 static void values_of_a_kind(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *integer, *real, *boolean;
     } cases[] = {{"2^20", "1048576", "1048576", "-"},
@@ -385,7 +377,6 @@ static void values_of_a_kind(void **state)
 
 static void failures_show_the_values(void **state)
 {
-    (void)state;
     struct bindings bindings = names();
     struct scope scope = {&bindings, NULL};
     struct error error;
@@ -401,7 +392,6 @@ static void failures_show_the_values(void **state)
 
 static void values_in_the_order_of_the_names(void **state)
 {
-    (void)state;
     struct expression *expression = compile("a * b <= 64 and w == 'x'");
     struct value a = value_integer(8);
     struct value b = value_integer(8);
@@ -424,7 +414,6 @@ static void values_in_the_order_of_the_names(void **state)
 /* Of each text, its conditions with bars between them. */
 static void conditions_that_and_joins(void **state)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"n > 1 and finish == 'and' and (flag or n < 3)",
          "n > 1 | finish == 'and' | (flag or n < 3)"},
@@ -473,7 +462,6 @@ static void *evaluate_often(void *argument)
 
 static void threads_may_share_an_expression(void **state)
 {
-    (void)state;
     pthread_t threads[4];
     struct expression *expression =
         compile("min(n, 2 * block_size) == 512 and (finish == 'atomic' ? factor < 3 : no)");
@@ -598,7 +586,6 @@ static void make_sum(struct sum *sum, uint64_t *random, int levels)
 
 static void sums_of_whole_numbers(void **state)
 {
-    (void)state;
     struct bindings bindings = names();
     struct scope scope = {&bindings, NULL};
     uint64_t random = 3;

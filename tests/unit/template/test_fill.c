@@ -52,7 +52,6 @@ static struct bytes filled(enum fill_kind kind, const char *const arguments[3],
 
 static void test_random_numbers_are_the_gpus(void **state)
 {
-    (void)state;
     static const double wide[COUNT] = {-0x1.1714036630d58p-3, -0x1.e3e84dbb54148p-2,
                                        0x1.4a2741a66052p-3, 0x1.3529d93d23bep-4};
     static const uint16_t half[COUNT] = {0xb05c, 0xb790, 0x3129, 0x2cd5};
@@ -68,7 +67,6 @@ static void test_random_numbers_are_the_gpus(void **state)
 
 static void test_normal_numbers_are_the_gpus(void **state)
 {
-    (void)state;
     static const double wide[COUNT] = {0x1.e132120000000p+3, 0x1.accace0000000p+3,
                                        0x1.35c5ec0000000p+3, 0x1.5a7c900000000p+3};
     FILLED(FILL_NORMAL, ELEMENT_DOUBLE, wide, "10", "2", "7");
@@ -78,7 +76,6 @@ static void test_normal_numbers_have_their_mean_and_deviation(void **state)
 {
     enum { MANY = 100000 };
     static double numbers[MANY];
-    (void)state;
     static const char *const arguments[3] = {"3", "0.5"};
     double sum = 0;
     double squares = 0;
@@ -110,7 +107,6 @@ static void test_no_two_buffers_have_numbers_in_common(void **state)
     static double sets[4][MANY_MORE];
     static const char *const seeds[4] = {NULL, NULL, "1", "2"};
     static const char *const buffers[4] = {"a", "b", "c", "c"};
-    (void)state;
     for (size_t i = 0; i < 4; i++) {
         const char *const arguments[3] = {"-1", "1", seeds[i]};
         fill_with(FILL_UNIFORM, buffers[i], arguments, ELEMENT_DOUBLE, MANY_MORE, sets[i]);
@@ -129,7 +125,6 @@ static void test_no_two_buffers_have_numbers_in_common(void **state)
 
 static void test_a_stated_seed_gives_the_same_numbers_in_every_buffer(void **state)
 {
-    (void)state;
     static const char *const arguments[3] = {"-1", "1", "7"};
     double a[COUNT];
     double b[COUNT];
@@ -140,7 +135,6 @@ static void test_a_stated_seed_gives_the_same_numbers_in_every_buffer(void **sta
 
 static void test_every_data_set_has_numbers_of_its_own(void **state)
 {
-    (void)state;
     struct fill fill = {.kind = FILL_UNIFORM, .buffer = "in", .argument_count = 2};
     struct bindings none = {0};
     const struct scope scope = {&none, NULL};
@@ -167,7 +161,6 @@ static void test_uniform_never_yields_its_end(void **state)
     static const char *const unit[3] = {"0", "1"};
     static const char *const high[3] = {"1", "1 + 2.0^-20"}; /* eight steps of float */
     static const char *const negative[3] = {"-3", "-1"};
-    (void)state;
     fill_with(FILL_UNIFORM, "in", unit, ELEMENT_HALF, MANY_MORE, half);
     for (size_t i = 0; i < MANY_MORE; i++)
         assert_true(half[i] < 0x3c00);
@@ -185,7 +178,6 @@ static void test_uniform_never_yields_its_end(void **state)
 /* A double cannot hold these. */
 static void test_integers_of_64_bits_are_exact(void **state)
 {
-    (void)state;
     static const int64_t odd[COUNT] = {9007199254740993, 9007199254740993, 9007199254740993,
                                        9007199254740993};
     static const uint64_t counting[COUNT] = {9007199254740993, 9007199254740995, 9007199254740997,
@@ -203,7 +195,6 @@ static void test_integers_of_64_bits_are_exact(void **state)
 
 static void test_whole_numbers_wrap(void **state)
 {
-    (void)state;
     static const uint8_t counting[COUNT] = {250, 253, 0, 3};
     static const uint32_t minus_one[COUNT] = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
     static const uint64_t large[COUNT] = {1ull << 63, 1ull << 63, 1ull << 63, 1ull << 63};
@@ -218,7 +209,6 @@ static void test_whole_numbers_wrap(void **state)
 
 static void test_without_a_fill_it_is_poison(void **state)
 {
-    (void)state;
     static const uint32_t poison[COUNT] = {0xa5a5a5a5, 0xa5a5a5a5, 0xa5a5a5a5, 0xa5a5a5a5};
     FILLED(FILL_NONE, ELEMENT_UINT32, poison, NULL);
 }
@@ -240,7 +230,6 @@ static void write_npy(const char *path)
 
 static void test_files(void **state)
 {
-    (void)state;
     static const int16_t expected[COUNT] = {1, 2, 3, 4};
     char path[] = "four.npy";
     struct fill fill = {.kind = FILL_FILE, .path = path};
@@ -262,7 +251,6 @@ static void test_files(void **state)
 /* A 2 x 2 shape is all border; of 4 elements in a row two are. */
 static void test_borders_are_zero(void **state)
 {
-    (void)state;
     static const float row[COUNT] = {0, 7, 7, 0};
     static const float square[COUNT] = {0};
     static const char *const shapes[][2] = {{NULL, NULL}, {"2", "2"}};
@@ -290,7 +278,6 @@ static void test_borders_are_zero(void **state)
 /* Its contents are not read. Whoever copies a file may keep its date, but not hide that it is another one. */
 static void test_a_large_file_with_its_old_date_is_another_one(void **state)
 {
-    (void)state;
     struct buffer buffer = {.fill = {.kind = FILL_FILE, .path = (char *)"large.npy"}};
     const struct template template = {.buffers = &buffer, .buffer_count = 1};
     const struct timespec times[] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1000000000}};
@@ -311,7 +298,6 @@ static void test_a_large_file_with_its_old_date_is_another_one(void **state)
 /* On another machine, a hash is what a copy is found by. */
 static void test_two_large_files_of_one_date_are_two(void **state)
 {
-    (void)state;
     static const char *const paths[] = {"a.npy", "b.npy"};
     struct buffer buffers[] = {{.fill = {.kind = FILL_FILE, .path = (char *)"a.npy"}},
                                {.fill = {.kind = FILL_FILE, .path = (char *)"b.npy"}}};

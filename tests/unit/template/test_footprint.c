@@ -50,7 +50,6 @@ static struct footprint footprint(const char *text, bool cold, struct error *ref
 
 static void every_buffer_has_guards(void **state)
 {
-    (void)state;
     struct footprint one = footprint(OUT EXPECT_OUT, false, NULL);
     assert_int_equal(one.bytes, ARENA + 2 * (4000 + GUARDS)); /* and what is expected of it */
     assert_int_equal(one.largest_bytes, 4000 + GUARDS);
@@ -58,7 +57,6 @@ static void every_buffer_has_guards(void **state)
 
 static void cold_measuring_reads_twice_the_l2(void **state)
 {
-    (void)state;
     assert_int_equal(footprint(OUT EXPECT_OUT, true, NULL).bytes -
                          footprint(OUT EXPECT_OUT, false, NULL).bytes,
                      2 << 20);
@@ -66,7 +64,6 @@ static void cold_measuring_reads_twice_the_l2(void **state)
 
 static void read_write_buffers_are_kept_twice(void **state)
 {
-    (void)state;
     struct footprint found =
         footprint("[buffer.x]\ntype = int8\nlength = n + 1\naccess = read_write\n"
                   "unchecked = yes\nfill = constant(0)\n" OUT EXPECT_OUT,
@@ -77,7 +74,6 @@ static void read_write_buffers_are_kept_twice(void **state)
 
 static void floats_are_expected_in_double(void **state)
 {
-    (void)state;
     struct footprint found =
         footprint("[buffer.x]\ntype = float\nlength = n\naccess = write\n"
                   "[expect.x]\nreference = constant(0)\ncompare = relative(1e-6)\n",
@@ -87,7 +83,6 @@ static void floats_are_expected_in_double(void **state)
 
 static void scratch_counts_where_it_is_large_and_known(void **state)
 {
-    (void)state;
     uint64_t without = footprint(OUT EXPECT_OUT, false, NULL).bytes;
     uint64_t small = footprint("[buffer.s]\ntype = int8\nlength = n\naccess = scratch\n"
                                "fill = constant(0)\n" OUT EXPECT_OUT,
@@ -108,7 +103,6 @@ static void scratch_counts_where_it_is_large_and_known(void **state)
 
 static void sizes_do_not_overflow(void **state)
 {
-    (void)state;
     struct footprint found =
         footprint("[buffer.x]\ntype = double\nlength = n * 2^52\naccess = read\n"
                   "fill = constant(0)\n[buffer.y]\ntype = double\nlength = n * 2^52\n"
@@ -119,7 +113,6 @@ static void sizes_do_not_overflow(void **state)
 
 static void a_refusal_says_what_is_needed_and_there(void **state)
 {
-    (void)state;
     struct error refusal;
     (void)footprint("[buffer.big]\ntype = float\nlength = n * 1000000\naccess = read\n"
                     "fill = constant(0)\n" OUT EXPECT_OUT,
@@ -133,7 +126,6 @@ static void a_refusal_says_what_is_needed_and_there(void **state)
 /* What depends on a parameter counts with the values of one variant. */
 static void what_parameters_change_counts_with_their_values(void **state)
 {
-    (void)state;
     static const char text[] =
         "[buffer.big]\ntype = float\nlength = n * block_size\naccess = read\n"
         "fill = constant(0)\n" OUT EXPECT_OUT;

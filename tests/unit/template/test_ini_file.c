@@ -51,7 +51,6 @@ static void check_case(void *user, const struct test_case *test)
 
 static void texts(void **state)
 {
-    (void)state;
     cases_run(CASES, check_case, NULL);
 }
 
@@ -68,7 +67,6 @@ static char *long_line(size_t length, const char *ending)
 
 static void lines_end_at_197_bytes(void **state)
 {
-    (void)state;
     static const char *const endings[] = {"", "\n", "\r\n", "\nother = 1\n"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
         char *text = long_line(197, endings[i]);
@@ -87,7 +85,6 @@ static void lines_end_at_197_bytes(void **state)
 
 static void long_comments_are_refused_too(void **state)
 {
-    (void)state;
     char text[256];
     memset(text, ';', 220);
     text[220] = '\0';
@@ -98,7 +95,6 @@ static void long_comments_are_refused_too(void **state)
 
 static void section_names_end_at_49_bytes(void **state)
 {
-    (void)state;
     char name[64];
     char text[128];
     char message[256];
@@ -120,7 +116,6 @@ static void section_names_end_at_49_bytes(void **state)
 /* inih cuts only what it would repeat for a continuation, which is read without it. */
 static void keys_may_be_long(void **state)
 {
-    (void)state;
     char key[101];
     char text[128];
     memset(key, 'k', sizeof key);
@@ -145,7 +140,6 @@ static void write_file(const char *bytes, size_t count)
 
 static void files_are_read(void **state)
 {
-    (void)state;
     struct ini_file ini;
     struct error error;
     write_file("[a]\r\nk = v\r\n", 12);
@@ -172,7 +166,6 @@ static void assert_file_refused(int line, const char *message)
 
 static void files_that_are_no_ini(void **state)
 {
-    (void)state;
     assert_file_refused(0, "cannot open the file: No such file or directory");
     write_file("[a]\nk = \0v\n", 11);
     assert_file_refused(2, "line has a zero byte; is this a text file?");

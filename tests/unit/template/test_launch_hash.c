@@ -82,7 +82,6 @@ static bool are_twins(const char *from, const char *to)
 
 static void what_changes_a_run_changes_its_hash(void **state)
 {
-    (void)state;
     static const struct {
         const char *from, *to;
     } changes[] = {
@@ -110,7 +109,6 @@ static void what_changes_a_run_changes_its_hash(void **state)
 
 static void what_changes_no_run_does_not(void **state)
 {
-    (void)state;
     assert_true(are_twins("n = 16", "n = 16"));
     assert_true(are_twins("2 != 0", "p != 0")); /* a condition that holds for both */
 }

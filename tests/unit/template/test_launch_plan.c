@@ -166,13 +166,11 @@ static void check_case(void *user, const struct test_case *test)
 
 static void plans(void **state)
 {
-    (void)state;
     cases_run(CASES, check_case, NULL);
 }
 
 static void blocks_and_threads_are_products(void **state)
 {
-    (void)state;
     const struct step step = {.grid = {1 << 21, 1 << 21, 1 << 20}, .block = {8, 4, 2}};
     assert_true(step_blocks(&step) == (int64_t)1 << 62);
     assert_int_equal(step_threads(&step), 64);

@@ -33,7 +33,6 @@ static int check(const char *parameters, const char *source, const char *header,
 
 static void macros_that_are_named_somewhere(void **state)
 {
-    (void)state;
     struct error error = {0};
     assert_int_equal(check(MODE "[parameters]\npad = 1\n", "int a = PAD;", "", &error), 0);
     assert_int_equal(
@@ -44,7 +43,6 @@ static void macros_that_are_named_somewhere(void **state)
 
 static void words_of_comments_and_strings_do_not_count(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool named;
@@ -73,7 +71,6 @@ static void words_of_comments_and_strings_do_not_count(void **state)
 
 static void a_macro_that_is_named_nowhere_is_refused(void **state)
 {
-    (void)state;
     struct error error = {0};
     assert_int_equal(check(MODE "[parameters]\npad_size = 1\n",
                            "/* PAD_SIZE */ const char *s = \"PAD_SIZE\"; int a = PADSIZE;",

@@ -77,13 +77,11 @@ static void check_case(void *user, const struct test_case *test)
 
 static void headers(void **state)
 {
-    (void)state;
     cases_run(CASES, check_case, NULL);
 }
 
 static void files_that_are_no_array(void **state)
 {
-    (void)state;
     assert_refused("cannot open the file: No such file or directory");
     write_bytes("", 0);
     assert_refused("file is not an .npy array of version 1 to 3");
@@ -98,7 +96,6 @@ static void files_that_are_no_array(void **state)
 
 static void headers_end_at_64_kib(void **state)
 {
-    (void)state;
     unsigned char bytes[16] = "\x93NUMPY\x02\x00\x01\x00\x01\x00xx";
     write_bytes(bytes, sizeof bytes);
     assert_refused("header is longer than 64 KiB");
@@ -111,7 +108,6 @@ static void headers_end_at_64_kib(void **state)
 /* A file cut anywhere is refused, and nothing beyond its end is read (the sanitizers would say). */
 static void cut_at_every_byte(void **state)
 {
-    (void)state;
     static const double data[] = {1, 2, 3, 4};
     for (unsigned char version = 1; version <= 3; version++) {
         unsigned char bytes[512];
@@ -135,7 +131,6 @@ static void cut_at_every_byte(void **state)
 
 static void cuts_are_told_apart(void **state)
 {
-    (void)state;
     static const double data[] = {1, 2, 3, 4};
     unsigned char bytes[512];
     size_t length = make_npy(bytes, 2, "{'descr': '<f8', 'fortran_order': False, 'shape': (4,), }",

@@ -41,7 +41,6 @@ static void units_count_as_the_source_does(void **state)
     static const char *const paths[] = {"a.cu", "sub/b.cu"};
     static const char *const swapped[] = {"sub/b.cu", "a.cu"};
     char hashes[4][HASH_BYTES];
-    (void)state;
     assert_int_equal(mkdir("sub", 0700), 0);
     scratch_write("a.cu", "int a;\n");
     scratch_write("sub/b.cu", "#include \"b.h\"\n");
@@ -73,7 +72,6 @@ static void units_count_as_the_source_does(void **state)
 static void headers_are_followed_once_each(void **state)
 {
     const char *const folders[] = {"include"};
-    (void)state;
     assert_int_equal(mkdir("kernels", 0700) + mkdir("kernels/include", 0700) +
                          mkdir("kernels/include/deep", 0700),
                      0);
@@ -107,7 +105,6 @@ static void headers_are_followed_once_each(void **state)
 static void the_first_folder_wins_as_in_the_compiler(void **state)
 {
     const char *const folders[] = {"a", "b"};
-    (void)state;
     assert_int_equal(mkdir("a", 0700) + mkdir("b", 0700), 0);
     scratch_write("k.cu", "#include <x.h>\n");
     scratch_write("a/x.h", "#include \"y.h\"\n#include <z.h>\n");
@@ -127,7 +124,6 @@ static void the_first_folder_wins_as_in_the_compiler(void **state)
 static void the_hash_stands_for_every_text(void **state)
 {
     char first[HASH_BYTES], other[HASH_BYTES];
-    (void)state;
     scratch_write("k.cu", "#include \"h.h\"\nint a;\n");
     scratch_write("h.h", "int b;\n");
     load_hash("k.cu", NULL, 0, first);
@@ -151,7 +147,6 @@ static void the_hash_stands_for_every_text(void **state)
 
 static void the_hash_of_the_text_is_of_every_byte(void **state)
 {
-    (void)state;
     scratch_write("k.cu", "int a;\n");
     struct source source = load("k.cu", NULL, 0);
     scratch_write("k.cu", "int  a;\n");
@@ -165,7 +160,6 @@ static void the_hash_of_the_text_is_of_every_byte(void **state)
 static void every_header_that_include_next_can_mean_counts(void **state)
 {
     const char *const folders[] = {"a", "b"};
-    (void)state;
     assert_int_equal(mkdir("a", 0700) + mkdir("b", 0700), 0);
     scratch_write("k.cu", "#include <x.h>\n");
     scratch_write("a/x.h", "#include_next <x.h>\n");
@@ -182,7 +176,6 @@ static void what_a_toolkit_header_can_find_counts(void **state)
     const char *const folders[] = {"a", "b"};
     struct error error = {0};
     char first[HASH_BYTES], other[HASH_BYTES];
-    (void)state;
     assert_int_equal(mkdir("a", 0700) + mkdir("b", 0700) + mkdir("b/cuda", 0700), 0);
     assert_int_equal(mkdir("b/cuda/std", 0700) + mkdir("b/mine", 0700), 0);
     scratch_write("k.cu", "#include <tuple>\n");
@@ -214,7 +207,6 @@ static void a_header_that_the_toolkit_can_find_is_scanned(void **state)
 {
     static const char *const found[] = {"cuda.h", "cuda_runtime_api.h", "mma.h", "version"};
     char first[HASH_BYTES], other[HASH_BYTES];
-    (void)state;
     scratch_write("k.cu", "#include <tuple>\n");
     scratch_write("own.h", "");
     scratch_write("unrelated.h", "");
@@ -258,7 +250,6 @@ static void expect_other_hashes(const char *const *a, size_t a_count, const char
 static void which_file_of_a_name_is_included_changes_the_hashes(void **state)
 {
     const char *const before[] = {"p", "q", "r"}, *const after[] = {"p", "r", "q"};
-    (void)state;
     assert_int_equal(mkdir("p", 0700) + mkdir("q", 0700) + mkdir("r", 0700), 0);
     scratch_write("k.cu", "#include \"q/c.h\"\n#include <c.h>\n");
     scratch_write("p/c.h", "#include_next <c.h>\n");
@@ -276,7 +267,6 @@ static void which_file_of_a_name_is_included_changes_the_hashes(void **state)
 
 static void what_a_linked_header_includes_is_beside_the_link(void **state)
 {
-    (void)state;
     assert_int_equal(mkdir("p", 0700) + mkdir("store", 0700), 0);
     scratch_write("k.cu", "#include \"p/a.h\"\n#include \"linked/a.h\"\n");
     scratch_write("store/a.h", "#include \"b.h\"\n");
@@ -293,7 +283,6 @@ static void what_a_linked_header_includes_is_beside_the_link(void **state)
 static void text_moved_between_headers_changes_the_hash(void **state)
 {
     char first[HASH_BYTES], other[HASH_BYTES];
-    (void)state;
     scratch_write("k.cu", "#include \"a.h\"\n#include \"b.h\"\n");
     scratch_write("a.h", "int x;\n");
     load_hash("k.cu", NULL, 0, first);
@@ -305,7 +294,6 @@ static void text_moved_between_headers_changes_the_hash(void **state)
 static void the_hash_survives_a_move_of_the_folder(void **state)
 {
     char first[HASH_BYTES], other[HASH_BYTES];
-    (void)state;
     assert_int_equal(mkdir("before", 0700), 0);
     scratch_write("before/k.cu", "#include \"h.h\"\n");
     scratch_write("before/h.h", "int b;\n");
@@ -330,7 +318,6 @@ static void expect_refusal(const char *path, const char *const *folders, size_t 
 static void what_cannot_be_read_is_named(void **state)
 {
     const char *const folders[] = {"nowhere"};
-    (void)state;
     expect_refusal("missing.cu", NULL, 0, "'missing.cu'");
     expect_refusal(".", NULL, 0, "cannot read");
     expect_refusal("", NULL, 0, "''");
@@ -348,7 +335,6 @@ static void a_whole_file_is_read_and_a_huge_one_refused(void **state)
     char *text = NULL;
     size_t length = 0;
     struct error error = {0};
-    (void)state;
     scratch_write("empty", "");
     assert_int_equal(read_file("empty", &text, &length, &error), 0);
     assert_string_equal(text, "");
@@ -378,7 +364,6 @@ static void a_whole_file_is_read_and_a_huge_one_refused(void **state)
 static void hash_is_xxh3_128_and_tells_texts_apart(void **state)
 {
     char digits[HASH_BYTES], other[HASH_BYTES];
-    (void)state;
     hash_finish(hash_new(), digits);
     assert_string_equal(digits, "99aa06d3014798d86001c324468d497f"); /* of nothing, as xxh128sum */
     struct hash *hash = hash_new();
@@ -422,7 +407,6 @@ static char *tokens_of(const char *text)
 static void test_lines_and_white_space(void **state)
 {
     struct source_lexer lexer;
-    (void)state;
     source_lexer_init(&lexer, "a/*\n*/b\\\n(R\"(\n)\"\nc");
     static const struct {
         const char *token;
@@ -541,7 +525,6 @@ static void check_case(void *user, const struct test_case *test)
 
 static void sources(void **state)
 {
-    (void)state;
     cases_run(CASES, check_case, NULL);
 }
 
@@ -564,7 +547,6 @@ static int type_in(const char *declared, const char *parameter, const char *symb
 /* The names are NVRTC's. */
 static void a_mangled_name_tells_the_types_of_a_template(void **state)
 {
-    (void)state;
     static const char half[] = "_Z5scaleI6__halfLi4EEvPKT_PS1_yS1_PKS3_";
     assert_int_equal(type_in("typename T, int N", "const T *in", half), ELEMENT_HALF);
     assert_int_equal(type_in("typename T, int N", "T f", half), ELEMENT_HALF);

@@ -138,7 +138,6 @@ static void check_case(void *user, const struct test_case *test)
 
 static void sweeps(void **state)
 {
-    (void)state;
     cases_run(CASES, check_case, NULL);
 }
 
@@ -152,7 +151,6 @@ static void sweeps_in_another_locale(void **state)
 
 static void tuples_are_constraints(void **state)
 {
-    (void)state;
     load_well("[sum]\n(block_size, finish) = (64, atomic), (128, two_pass), (64, two_pass)\n");
     const struct sweep_kernel *kernel = &sweep.kernels[0];
     static const struct {
@@ -175,7 +173,6 @@ static void tuples_are_constraints(void **state)
 
 static void settings_replace_lists(void **state)
 {
-    (void)state;
     const char *const values[] = {"n = 3, 4", "(block_size, finish)=(64,atomic)", NULL};
     const char *const only[] = {"sum"};
     load_well("[sum]\nn = 1\nblock_size = 1, 2\n[scan]\n");
@@ -195,7 +192,6 @@ static void settings_replace_lists(void **state)
 
 static void a_template_alone_is_a_sweep(void **state)
 {
-    (void)state;
     const struct sweep_request request = {.template = "kernel_templates/sum.ini"};
     assert_int_equal(sweep_open(&sweep, &request, &error), 0);
     char *text = description();
@@ -209,7 +205,6 @@ static void a_template_alone_is_a_sweep(void **state)
 
 static void some_kernels_only(void **state)
 {
-    (void)state;
     static const char text[] = "[sum]\n[scan]\n[other]\ntemplate = scan\nblock_size = 32\n";
     assert_int_equal(load_only(text, (const char *const[]){"other", "sum"}, 2), 0);
     assert_int_equal(sweep.kernel_count, 2);
@@ -228,7 +223,6 @@ static void some_kernels_only(void **state)
 /* What is not asked for is not loaded, and so may be wrong. */
 static void the_others_may_be_wrong(void **state)
 {
-    (void)state;
     static const char text[] = "[missing]\n[sum]\n";
     assert_int_equal(load_only(text, (const char *const[]){"sum"}, 1), 0);
     assert_int_equal(load_only(text, NULL, 0), ERROR_CONFIG);
@@ -244,7 +238,6 @@ static void assert_path(const char *text, const char *path)
 
 static void templates_are_found(void **state)
 {
-    (void)state;
     /* the project's templates come before those beside the sweep, unless these are none */
     assert_int_equal(scratch_write("configs/scan.ini", "[sweep]\ntuned = x\n[scan]\nn = 4\n"), 0);
     assert_path("[scan]\n", "configs/../kernel_templates/scan.ini");
@@ -272,7 +265,6 @@ static void templates_are_found(void **state)
 
 static void faults_of_a_template_are_its_own(void **state)
 {
-    (void)state;
     assert_int_equal(scratch_write("kernel_templates/sum.ini", "[parameters]\nBlock = 1\n"), 0);
     assert_int_equal(load_only("[scan]\n[sum]\n", NULL, 0), ERROR_CONFIG);
     assert_string_equal(error.file, "configs/../kernel_templates/sum.ini");
@@ -288,7 +280,6 @@ static void faults_of_a_template_are_its_own(void **state)
 
 static void numbers_and_all_are_read(void **state)
 {
-    (void)state;
     struct device_list list;
     assert_true(device_list_parse("0", &list));
     assert_true(device_list_is_stated(&list));
@@ -306,7 +297,6 @@ static void numbers_and_all_are_read(void **state)
 
 static void anything_else_is_refused(void **state)
 {
-    (void)state;
     static const char *const wrong[] = {"",    "-1",  "0,",    ",0",  "0 1", "0,0",
                                         "All", "0-3", "all,0", "1.5", "+1",  "10000",
                                         "x",   " ",   "0,,1",  "0;1", "0x1"};

@@ -195,7 +195,6 @@ static void check_case(void *user, const struct test_case *test)
 
 static void templates(void **state)
 {
-    (void)state;
     struct hashes hashes = {.count = 1};
     load_well(right);
     memcpy(hashes.items[0], template.hash, HASH_BYTES);
@@ -206,7 +205,6 @@ static void templates(void **state)
 
 static void keys_and_their_defaults(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *description;
     } cases[] = {
@@ -262,7 +260,6 @@ static void keys_and_their_defaults(void **state)
 
 static void parameters_in_the_order_of_the_file(void **state)
 {
-    (void)state;
     load_well(right);
     assert_string_equal(template.parameters[0].name, "block_size");
     assert_true(value_equal(template.parameters[0].fallback, value_integer(256)));
@@ -290,7 +287,6 @@ static void parameters_in_the_order_of_the_file(void **state)
 static void the_hash_is_of_the_source_and_the_generator(void **state)
 {
     char first[HASH_BYTES];
-    (void)state;
     load_well(right);
     memcpy(first, template.hash, sizeof first);
     assert_int_equal(scratch_write("sum.cu", "// a remark\n#include <cooperative_groups.h>\n"
@@ -312,7 +308,6 @@ static void the_hash_is_of_the_source_and_the_generator(void **state)
 
 static void missing_sections(void **state)
 {
-    (void)state;
     static const struct {
         const char *text, *message;
     } cases[] = {
@@ -331,7 +326,6 @@ static void missing_sections(void **state)
 
 static void files_that_are_missing(void **state)
 {
-    (void)state;
     assert_int_equal(unlink("sum.cu"), 0);
     assert_int_equal(load(right), ERROR_CONFIG);
     assert_non_null(strstr(error.message, "sum.cu"));
@@ -341,7 +335,6 @@ static void files_that_are_missing(void **state)
 
 static void the_locale_changes_no_default(void **state)
 {
-    (void)state;
     if (!comma_locale_enter())
         skip();
     load_well(right);
@@ -369,7 +362,6 @@ static int load_more(const char *after, int count)
 
 static void no_more_than_a_tuned_ini_holds(void **state)
 {
-    (void)state;
     assert_int_equal(load_more("finish = two_pass | atomic\n", TUNED_PARAMETERS - 3), 0);
     assert_int_equal(template.parameter_count, TUNED_PARAMETERS);
     assert_int_equal(load_more("finish = two_pass | atomic\n", TUNED_PARAMETERS - 2), ERROR_CONFIG);
@@ -402,7 +394,6 @@ static int64_t value_for_a_thousand(const struct expression *expression)
 
 static void figures_stand_for_their_expressions(void **state)
 {
-    (void)state;
     char *text =
         replaced("grid = ceil_div(n, block_size)\n", "grid = 2 * tiles, rest, min(slots, 1)\n"
                                                      "block = 1\n"
@@ -428,7 +419,6 @@ static void figures_stand_for_their_expressions(void **state)
 /* Each figure is twice as long as the one before it. */
 static void figures_that_grow_without_bound_are_refused(void **state)
 {
-    (void)state;
     char *figures = alloc_string("[figures]\nf0 = n + n\n");
     for (int i = 1; i < 64; i++) {
         char *longer = alloc_format("%sf%d = f%d + f%d\n", figures, i, i - 1, i - 1);
@@ -446,7 +436,6 @@ static void figures_that_grow_without_bound_are_refused(void **state)
 
 static void values_that_a_parameter_may_have(void **state)
 {
-    (void)state;
     load_well(right);
     const struct parameter *number = template_parameter(&template, "block_size");
     const struct parameter *word = template_parameter(&template, "finish");
@@ -467,7 +456,6 @@ static void values_that_a_parameter_may_have(void **state)
 
 static void constraints_that_wait_for_the_compiler(void **state)
 {
-    (void)state;
     static const struct {
         const char *text;
         bool late;
@@ -485,7 +473,6 @@ static void constraints_that_wait_for_the_compiler(void **state)
 
 static void types_by_name_and_by_word(void **state)
 {
-    (void)state;
     struct bindings inner = {0};
     struct bindings outer = {0};
     bindings_set(&inner, "n", value_integer(3));

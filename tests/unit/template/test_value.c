@@ -11,7 +11,6 @@ static void assert_text(struct value value, const char *expected)
 
 static void texts(void **state)
 {
-    (void)state;
     assert_text(value_integer(-256), "-256");
     assert_text(value_integer(INT64_MIN), "-9223372036854775808");
     assert_text(value_real(0.5), "0.5");
@@ -33,7 +32,6 @@ static void texts_are_the_same_in_every_locale(void **state)
 
 static void equality_is_of_kind_and_content(void **state)
 {
-    (void)state;
     char word[] = "atomic";
     assert_true(value_equal(value_word(word), value_word("atomic")));
     assert_false(value_equal(value_word("atomic"), value_word("atomics")));
@@ -54,7 +52,6 @@ static void fill(struct bindings *bindings)
 
 static void setting_copies_and_replaces(void **state)
 {
-    (void)state;
     struct bindings bindings = {0};
     char name[] = "finish";
     char word[] = "atomic";
@@ -76,7 +73,6 @@ static void setting_copies_and_replaces(void **state)
 
 static void copying_and_appending(void **state)
 {
-    (void)state;
     struct bindings a = {0};
     struct bindings b = {0};
     fill(&a);
@@ -102,7 +98,6 @@ static void copying_and_appending(void **state)
 
 static void equality_of_bindings_heeds_the_order(void **state)
 {
-    (void)state;
     struct bindings a = {0};
     struct bindings b = {0};
     bindings_set(&a, "x", value_integer(1));
@@ -116,7 +111,6 @@ static void equality_of_bindings_heeds_the_order(void **state)
 
 static void json_and_back(void **state)
 {
-    (void)state;
     struct bindings a = {0};
     struct bindings b = {0};
     struct error error;
@@ -139,7 +133,6 @@ static void json_and_back(void **state)
 
 static void json_that_is_no_value(void **state)
 {
-    (void)state;
     static const char *const texts[] = {"{\"n\": 1, \"bad\": []}", "{\"bad\": null}",
                                         "{\"bad\": {}}",
                                         "{\"bad\": \"a word of more than sixty-three letters, "

@@ -45,13 +45,11 @@ static void check_case(void *user, const struct test_case *test)
 
 static void lists(void **state)
 {
-    (void)state;
     cases_run(CASES, check_case, NULL);
 }
 
 static void ranges_have_at_most_4096_values(void **state)
 {
-    (void)state;
     struct value_list list;
     struct error error;
     assert_int_equal(value_list_parse(&list, "1..4096", "s.ini", 3, &error), 0);
@@ -62,7 +60,6 @@ static void ranges_have_at_most_4096_values(void **state)
 
 static void a_single_value(void **state)
 {
-    (void)state;
     struct value_list list;
     char word[] = "atomic";
     value_list_single(&list, value_word(word));

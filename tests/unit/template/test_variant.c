@@ -206,7 +206,6 @@ static void standard_headers_are_those_that_the_folders_lack(void **state)
 {
     char own[] = "/folder/own/limits.h";
     char *headers[] = {own};
-    (void)state;
     char *includes[] = {"cooperative_groups.h", "stdint.h", "limits.h", "cuda/atomic", "cassert"};
     struct source source = {.toolkit_headers = includes, .toolkit_count = 5};
     char *text = header_options(&source);

@@ -126,6 +126,7 @@ static void a_problem_that_fits_on_one_gpu_is_done_there(void **state)
     screen();
     assert_all_measured_on("GPU-scripted-1");
     assert_true(fixture.team.gpus[0]->away);
+    fixture_end();
     start(2, "open * error -9\n", "us = 20..27");
     assert_int_equal(tune_job(&fixture.tuning, &fixture.job, &fixture.error), ERROR_MEMORY);
 }
