@@ -23,7 +23,9 @@ times=$results/cover_times.csv
 touch "$times"
 for kernel in "${kernels[@]}"; do
     begin=$(date +%s%N)
-    "$build/autotune" cover --config "$config" --kernel "$kernel" --results "$results" --tuned "$results/tuned.ini" --quiet
+    # relative paths, because the tuned INI keeps the command
+    "$build/autotune" cover --config "$(realpath --relative-to=. "$config")" --kernel "$kernel" \
+        --results "$(realpath --relative-to=. "$results")" --tuned "$(realpath --relative-to=. "$results/tuned.ini")" --quiet
     end=$(date +%s%N)
     others=$(grep -v -e "^$kernel," -e '^kernel,' "$times" || true)
     {

@@ -69,7 +69,7 @@ static void *new_handle(struct handle **list, size_t bytes)
     return *list = made;
 }
 
-/* The link to what this is the handle of; to NULL if there is no such. */
+/* The link to the object of this handle; a link to NULL if there is none. */
 static struct handle **find_handle(struct handle **list, const void *handle)
 {
     while (*list != NULL && *list != handle)

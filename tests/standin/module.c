@@ -139,7 +139,7 @@ static const Elf64_Sym *symbol_table(const struct image *image, uint32_t *count,
     return (const Elf64_Sym *)(image->bytes + table->sh_offset);
 }
 
-/* Index of the symbol called `name`; 0 where there is none. */
+/* Index of the symbol called `name`; 0 if there is none. */
 static uint32_t find_symbol(const struct image *image, const char *name)
 {
     uint32_t count;

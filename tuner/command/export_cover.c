@@ -536,6 +536,12 @@ static void put_numbers(FILE *stream, const double *numbers, size_t count)
     fputs("},\n", stream);
 }
 
+static void put_table(FILE *stream, const double *numbers, size_t rows, size_t columns)
+{
+    for (size_t i = 0; i < rows; i++)
+        put_numbers(stream, &numbers[i * columns], columns);
+}
+
 /* The measured sizes, and the search for the least expected time. */
 static void put_choice(FILE *stream, const struct cover *cover)
 {
@@ -546,14 +552,12 @@ static void put_choice(FILE *stream, const struct cover *cover)
             "    /* s(x) of each measured size */\n"
             "    static const double known[%zu][%zu] = {\n",
             sizes, ranges);
-    for (size_t i = 0; i < sizes; i++)
-        put_numbers(stream, &cover->scales[i * ranges], ranges);
+    put_table(stream, cover->scales, sizes, ranges);
     fprintf(stream,
             "    };\n    /* each configuration's times there, relative to the fastest */\n"
             "    static const double ratios[%zu][%zu] = {\n",
             configurations, sizes);
-    for (size_t i = 0; i < configurations; i++)
-        put_numbers(stream, &cover->ratios[i * sizes], sizes);
+    put_table(stream, cover->ratios, configurations, sizes);
     fprintf(stream,
             "    };\n    double scales[%zu];\n    double distances[%zu];\n"
             "    double least = HUGE_VAL;\n    int chosen = 0;\n",

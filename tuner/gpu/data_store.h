@@ -96,9 +96,9 @@ void data_store_draw(struct data_store *store, uint64_t data_set);
 
 /*
  * A variant may write anywhere. data_store_check() compares what a variant with these parameters would
- * find, guards included, with what was made, unless data_store_trust() has said so since the last variant ran; what has
- * changed is made again when it is next taken. data_store_trust() says that this was just found of
- * everything that data_store_take() last took. Returns 0 or ERROR_DEVICE.
+ * find, guards included, with what was made, unless data_store_trust() has said so since the last variant
+ * ran; what has changed is made again when it is next taken. data_store_trust() says that this was just found
+ * of everything that data_store_take() last took. Returns 0 or ERROR_DEVICE.
  */
 int data_store_check(struct data_store *store, const struct bindings *parameters,
                      struct error *error);

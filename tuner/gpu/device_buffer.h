@@ -107,8 +107,9 @@ struct guard_checks {
     unsigned char pattern;
 };
 
-/* Adds the guards of a buffer that is allocated, whose damaged bytes are added to the number at `damaged`, and queues the check of
- * all that were added if there are many. After the last buffer, device_buffer_end_guards() queues the rest. */
+/* Adds the guards of a buffer that is allocated, whose damaged bytes are added to the number at `damaged`, and
+ * queues the check of all that were added if there are many. After the last buffer, device_buffer_end_guards()
+ * queues the rest. */
 int device_buffer_check_guards(struct device_context *device, const struct device_buffer *buffer,
                                CUdeviceptr damaged, struct guard_checks *checks,
                                struct error *error);

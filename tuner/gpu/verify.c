@@ -10,9 +10,9 @@
  * of each thing that is checked. Of an expectation these are {mismatches, ~first, unwritten} of a comparison,
  * or sums (device_buffer.h), and the fingerprint of the expected result; of a buffer, the number of damaged
  * guard bytes, and the fingerprints of what no variant may change, itself or its initial contents, and of
- * the copies that batches work on; of both, the damaged guard bytes of what no variant may change; of a verifier, the sums of its buffer and what it counted; and the sums
- * of the memory for scratch buffers that is not in use. A variant cannot know where the slots are, and they
- * are cleared after its run.
+ * the copies that batches work on; of both, the damaged guard bytes of what no variant may change; of a
+ * verifier, the sums of its buffer and what it counted; and the sums of the memory for scratch buffers that is
+ * not in use. A variant cannot know where the slots are, and they are cleared after its run.
  */
 enum { FOUND_MISMATCHES, FOUND_FIRST_INVERTED, FOUND_UNWRITTEN };
 enum { FOUND_EXPECTED = SUMS };

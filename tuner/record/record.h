@@ -37,7 +37,8 @@ struct record_repair {
 /*
  * Opens the record for a run, which can measure again what is lost. Creates it if it does not
  * exist; its folder must. A record that an older autotune wrote is renamed to PATH.old-N, a file
- * that is damaged or not a record to PATH.damaged-N, and a new record begins. The record of a newer autotune is an error. Free repair->set_aside.
+ * that is damaged or not a record to PATH.damaged-N, and a new record begins. The
+ * record of a newer autotune is an error. Free repair->set_aside.
  */
 int record_open(struct record **record, const char *path, struct record_repair *repair,
                 struct error *error);
@@ -65,9 +66,9 @@ int record_begin(struct record *record, struct study *study, bool afresh, int64_
  * In what follows, up to record_finish(), a record that is NULL keeps nothing.
  *
  * Stores one variant's result with its samples, in one transaction, replacing an earlier one with
- * the same parameters in this study, unless that was wrong, crashed or hung. `phase` is "screening" or "finals". Samples of both phases are
- * kept; reading returns those of the phase stored last. Storing a screening again drops the samples
- * of the finals that followed the earlier one.
+ * the same parameters in this study, unless that was wrong, crashed or hung. `phase` is "screening" or
+ * "finals". Samples of both phases are kept; reading returns those of the phase stored last. Storing a
+ * screening again drops the samples of the finals that followed the earlier one.
  */
 int record_result(struct record *record, int64_t study_id, const struct result *result,
                   const char *phase, struct error *error);

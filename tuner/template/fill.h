@@ -73,8 +73,8 @@ void npy_release(struct npy *npy);
  * What the files of a template's fills contain decides which variants are right. fill_list_files() gives
  * their hashes, as a new object of path: hash, and in `digits` one hash of all, "" if the template names none.
  * One that cannot be read counts as empty; of one above 256 MiB, size and date are taken for its contents, and for
- * `digits` also when it was changed in any way (st_ctim). fill_expect_files() has the fills of another process's template fail unless their files have these
- * hashes; a file of the current folder that has its hash as its name is then a copy of it. Returns 0, or
+ * `digits` also when it was changed in any way (st_ctim). fill_expect_files() has the fills of another process's
+ * template fail unless their files have these hashes; a file of the current folder that has its hash as its name is then a copy of it. Returns 0, or
  * ERROR_WORKER for a file that is not in `hashes`.
  */
 json_t *fill_list_files(const struct template *template, char digits[HASH_BYTES]);

@@ -83,7 +83,7 @@ static bool too_new(const struct gpu *gpu, int status)
  * 64 x 32 = 2048, 8 warps a part, 32 an SM, 4 blocks of 8 warps.
  * 65 x 32 = 2080, rounded up to 2304: 7 warps a part, 28 an SM, 3 blocks.
  * From 8.0 on each block costs 1 KiB of shared memory more than it declares. There are two named barriers per block
- * slot on 9.0 and 10.0, and one on 12.0; before, they are no limit.
+ * slot on 9.0 and 10.0, and one on 12.0; on older GPUs, they set no limit.
  */
 static void occupancy_is_limited(void **state)
 {
