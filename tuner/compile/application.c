@@ -37,8 +37,7 @@ static char *cache_path(const struct application_compiler *compiler, const struc
 /* Returns false if it is missing, damaged or has no cubin. */
 static bool read_cached(const char *path, struct compilation *compilation)
 {
-    bool found = false;
-    if (cubin_cache_read(path, true, compilation, &found, NULL) != 0 || !found)
+    if (!cubin_cache_read(path, true, compilation))
         return false;
     if (compilation->cubin != NULL)
         return true;

@@ -184,16 +184,16 @@ char *cubin_cache_path(const char *folder, const char *key)
 
 /* --- reading --- */
 
-/* The whole file, a new string, if it is a regular one that is not too large; otherwise "". NULL with errno if it
- * cannot be read. Its modification time becomes now, but only once per hour, so that it costs next to nothing. */
+/* The whole file, a new string, if it is a regular one that is not too large; otherwise NULL. Its modification time
+ * becomes now, but only once per hour, so that it costs next to nothing. */
 static char *read_open(int file, size_t *count)
 {
     struct stat information;
     *count = 0;
-    if (fstat(file, &information) != 0)
+    if (fstat(file, &information) != 0 || !S_ISREG(information.st_mode) ||
+        information.st_size > ENTRY_BYTES_MAX)
         return NULL;
-    bool regular = S_ISREG(information.st_mode) && information.st_size <= ENTRY_BYTES_MAX;
-    size_t wanted = regular ? (size_t)information.st_size : 0;
+    size_t wanted = (size_t)information.st_size;
     char *bytes = alloc_zeroed(wanted + 1, 1);
     for (ssize_t got = 1; *count < wanted && got != 0;) { /* 0: somebody cut it */
         got = read(file, bytes + *count, wanted - *count);
@@ -208,47 +208,19 @@ static char *read_open(int file, size_t *count)
     return bytes;
 }
 
-/* Makes way for the next write. Where that fails, the write replaces a file, or says why it cannot. */
-static void discard_entry(const char *path)
+bool cubin_cache_read(const char *path, bool whole, struct compilation *compilation)
 {
-    if (remove(path) == 0 || errno == ENOENT)
-        return;
-    char *aside = alloc_format("%s.damaged", path); /* a folder that is not empty */
-    (void)rename(path, aside);
-    free(aside);
-}
-
-/* Whether open() failed because of what is at the path: a socket, a link to itself, or a file that may
- * not be read. It is removed, because a new file would get the old one's permissions. */
-static bool is_unusable(int code)
-{
-    return code == ENXIO || code == ELOOP || code == EACCES;
-}
-
-int cubin_cache_read(const char *path, bool whole, struct compilation *compilation, bool *found,
-                     struct error *error)
-{
-    *compilation = (struct compilation){0};
-    *found = false;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return 0;
-    if (file < 0 && is_unusable(errno)) {
-        discard_entry(path);
-        return 0;
-    }
     size_t count = 0;
+    *compilation = (struct compilation){0};
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     char *bytes = file >= 0 ? read_open(file, &count) : NULL;
-    int status = bytes == NULL
-                     ? error_set_errno(error, ERROR_RECORD, "cannot read cache entry '%s'", path)
-                     : 0;
-    *found = bytes != NULL && cubin_cache_parse(path, bytes, count, whole, compilation);
-    if (bytes != NULL && !*found)
-        discard_entry(path);
+    bool found = bytes != NULL && cubin_cache_parse(path, bytes, count, whole, compilation);
+    if (!found) /* a new file in its place would get the old one's permissions */
+        (void)remove(path);
     if (file >= 0)
         (void)close(file); /* only read from */
     free(bytes);
-    return status;
+    return found;
 }
 
 int cubin_cache_write(const char *path, const struct compilation *compilation, struct error *error)

@@ -26,16 +26,15 @@ void cubin_cache_key(const char *source_hash, const char *const *options, size_t
 /* $AUTOTUNE_CACHE, else $XDG_CACHE_HOME/autotune, else ~/.cache/autotune; a new string. */
 char *cubin_cache_default_folder(void);
 
-/* Returns 0, or ERROR_CONFIG for a name that workers cannot be told, because messages are UTF-8. */
+/* Returns 0, or ERROR_CONFIG for a name that is not UTF-8, since requests name entries by their paths. */
 int cubin_cache_check_folder(const char *folder, struct error *error);
 
 /* The file of an entry, FOLDER/cubin/ab/abcd…; a new string. */
 char *cubin_cache_path(const char *folder, const char *key);
 
-/* Reads an entry; without `whole`, the cubin is only checked, and compilation->cubin is NULL. Returns 0 with
- * `*found`, which is false for a missing or damaged entry; or ERROR_RECORD. */
-int cubin_cache_read(const char *path, bool whole, struct compilation *compilation, bool *found,
-                     struct error *error);
+/* Reads an entry; without `whole`, the cubin is only checked, and compilation->cubin is NULL. False if it is
+ * missing or damaged; it is then out of the way of the next one. */
+bool cubin_cache_read(const char *path, bool whole, struct compilation *compilation);
 
 /* Writes an entry, making its folders. Returns 0 or ERROR_RECORD. */
 int cubin_cache_write(const char *path, const struct compilation *compilation, struct error *error);

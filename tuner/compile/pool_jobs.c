@@ -166,9 +166,8 @@ static int make_key(struct compile_pool *pool, const char *arch, const char *sou
  * while there is a compiler to mend it. */
 static bool take_cached(struct compile_pool *pool, struct pool_job *job)
 {
-    bool found = false;
     compilation_release(&job->job.compilation);
-    if (cubin_cache_read(job->job.path, false, &job->job.compilation, &found, NULL) != 0 || !found)
+    if (!cubin_cache_read(job->job.path, false, &job->job.compilation))
         return false;
     job->job.has_cubin = job->job.compilation.cubin_bytes > 0;
     job->job.done = job->job.cached = true;
@@ -367,7 +366,6 @@ void pool_fail(struct compile_pool *pool, struct pool_job *job, enum error_code 
 int compile_job_image(const struct compile_job *job, struct compilation *compilation,
                       struct error *error)
 {
-    bool found = false;
     size_t count;
     if (job->compilation.cubin != NULL) { /* the cache could not be written */
         char *bytes = cubin_cache_entry(job->key, &job->compilation, &count);
@@ -375,9 +373,8 @@ int compile_job_image(const struct compile_job *job, struct compilation *compila
         free(bytes);
         return 0;
     }
-    int status = cubin_cache_read(job->path, true, compilation, &found, error);
-    return status != 0 || found
-               ? status
+    return cubin_cache_read(job->path, true, compilation)
+               ? 0
                : error_set(error, ERROR_RECORD,
                            "cubin '%s' is missing or damaged; run again to recompile it",
                            job->path);

@@ -75,45 +75,22 @@ int sass_disassemble(const void *cubin, size_t cubin_bytes, char **listing, stru
 
 /* --- counting --- */
 
-/* Mnemonics up to the first dot. A kind with several widths is listed as its narrow one. */
 static const struct {
-    const char *mnemonic;
-    enum sass_kind kind;
-} mnemonics[] = {
-    {"LDG", SASS_LOAD_NARROW},     {"LD", SASS_LOAD_NARROW},
-    {"STG", SASS_STORE_NARROW},    {"ST", SASS_STORE_NARROW},
-    {"LDGSTS", SASS_COPY},         {"UBLKCP", SASS_COPY},
-    {"UTMALDG", SASS_COPY},        {"LDS", SASS_SHARED_LOAD},
-    {"LDSM", SASS_SHARED_LOAD},    {"STS", SASS_SHARED_STORE},
-    {"STSM", SASS_SHARED_STORE},   {"LDL", SASS_LOCAL},
-    {"STL", SASS_LOCAL},           {"ATOM", SASS_ATOMIC},
-    {"ATOMG", SASS_ATOMIC},        {"RED", SASS_ATOMIC},
-    {"REDG", SASS_ATOMIC},         {"ATOMS", SASS_SHARED_ATOMIC},
-    {"REDS", SASS_SHARED_ATOMIC},  {"BAR", SASS_BARRIER},
-    {"UCGABAR_ARV", SASS_BARRIER}, {"UCGABAR_WAIT", SASS_BARRIER},
-    {"SYNCS", SASS_BARRIER},       {"MEMBAR", SASS_FENCE},
-    {"FENCE", SASS_FENCE},         {"ERRBAR", SASS_FENCE},
-    {"SHFL", SASS_SHUFFLE},        {"VOTE", SASS_SHUFFLE},
-    {"VOTEU", SASS_SHUFFLE},       {"REDUX", SASS_SHUFFLE},
-    {"CREDUX", SASS_SHUFFLE},      {"MATCH", SASS_SHUFFLE},
-    {"BRA", SASS_BRANCH},          {"BRX", SASS_BRANCH},
-    {"JMP", SASS_BRANCH},          {"CALL", SASS_BRANCH},
-    {"RET", SASS_BRANCH},          {"EXIT", SASS_BRANCH},
-    {"HADD2", SASS_HALF},          {"HMUL2", SASS_HALF},
-    {"HFMA2", SASS_HALF},          {"HMNMX2", SASS_HALF},
-    {"FADD", SASS_FLOAT},          {"FMUL", SASS_FLOAT},
-    {"FFMA", SASS_FLOAT},          {"FADD2", SASS_FLOAT},
-    {"FMUL2", SASS_FLOAT},         {"FFMA2", SASS_FLOAT},
-    {"FMNMX", SASS_FLOAT},         {"FSETP", SASS_FLOAT},
-    {"MUFU", SASS_FLOAT},          {"DADD", SASS_DOUBLE},
-    {"DMUL", SASS_DOUBLE},         {"DFMA", SASS_DOUBLE},
-    {"DSETP", SASS_DOUBLE},        {"DMNMX", SASS_DOUBLE},
-    {"HMMA", SASS_TENSOR},         {"IMMA", SASS_TENSOR},
-    {"DMMA", SASS_TENSOR},         {"BMMA", SASS_TENSOR},
-    {"QMMA", SASS_TENSOR},         {"HGMMA", SASS_TENSOR},
-    {"IGMMA", SASS_TENSOR},        {"QGMMA", SASS_TENSOR},
-    {"UTCHMMA", SASS_TENSOR},      {"UTCQMMA", SASS_TENSOR},
+    const char *text, *mnemonics;
+} kinds[] = {
+#define X(constant, text, mnemonics) {text, mnemonics},
+    SASS_KINDS(X)
+#undef X
 };
+
+/* Whether the list, separated by blanks, has the first `length` characters of `word`. */
+static bool lists(const char *list, const char *word, size_t length)
+{
+    for (const char *at = list; *at != '\0'; at += strcspn(at, " "), at += strspn(at, " "))
+        if (strcspn(at, " ") == length && strncmp(at, word, length) == 0)
+            return true;
+    return false;
+}
 
 /* True if `part` is one of the dot-separated modifiers, as in "LDG.E.128.CONSTANT". */
 static bool has_part(const char *instruction, const char *part)
@@ -141,18 +118,14 @@ static int width_of(const char *instruction)
 
 static enum sass_kind kind_of(const char *instruction)
 {
-    size_t length = strcspn(instruction, ".");
-    for (size_t i = 0; i < sizeof mnemonics / sizeof *mnemonics; i++) {
-        enum sass_kind kind = mnemonics[i].kind;
-        if (strlen(mnemonics[i].mnemonic) != length ||
-            strncmp(mnemonics[i].mnemonic, instruction, length) != 0)
-            continue;
-        if (kind == SASS_LOAD_NARROW || kind == SASS_STORE_NARROW)
-            return kind + (enum sass_kind)width_of(instruction);
-        /* HFMA2.MMA moves a constant through the half-precision unit */
-        return kind == SASS_HALF && has_part(instruction, "MMA") ? SASS_OTHER : kind;
-    }
-    return SASS_OTHER;
+    enum sass_kind kind = 0;
+    while (kind < SASS_OTHER &&
+           !lists(kinds[kind].mnemonics, instruction, strcspn(instruction, ".")))
+        kind++;
+    if (kind == SASS_LOAD_NARROW || kind == SASS_STORE_NARROW)
+        return kind + (enum sass_kind)width_of(instruction);
+    /* HFMA2.MMA moves a constant through the half-precision unit */
+    return kind == SASS_HALF && has_part(instruction, "MMA") ? SASS_OTHER : kind;
 }
 
 static void count(struct sass_kernel *kernel, const char *text)
@@ -245,11 +218,6 @@ static void add_row(struct text_table *table, const struct sass *sass, const cha
 
 void sass_print(FILE *stream, const struct sass *sass)
 {
-    static const char *const texts[] = {
-#define X(constant, text) text,
-        SASS_KINDS(X)
-#undef X
-    };
     struct text_table *table = text_table_new();
     text_table_column(table, "instructions", TABLE_LEFT);
     for (size_t i = 0; i < sass->count; i++)
@@ -259,7 +227,7 @@ void sass_print(FILE *stream, const struct sass *sass)
         for (size_t i = 0; i < sass->count; i++)
             sum += sass->kernels[i].counts[kind];
         if (sum > 0)
-            add_row(table, sass, texts[kind], (enum sass_kind)kind);
+            add_row(table, sass, kinds[kind].text, (enum sass_kind)kind);
     }
     add_row(table, sass, "all", SASS_KIND_COUNT);
     text_table_print(table, 120, stream);

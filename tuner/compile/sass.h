@@ -12,7 +12,7 @@
  *         sass_release(&sass);
  *         free(listing);
  *     }
- * To count another kind, add a line to SASS_KINDS and its mnemonics to sass.c.
+ * To count another kind, add a line to SASS_KINDS.
  */
 #ifndef AUTOTUNE_SASS_H
 #define AUTOTUNE_SASS_H
@@ -22,36 +22,38 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* X(constant, description) */
-#define SASS_KINDS(X)                                                                              \
-    X(LOAD_NARROW, "global load, 8 or 16 bits")                                                    \
-    X(LOAD_32, "global load, 32 bits")                                                             \
-    X(LOAD_64, "global load, 64 bits")                                                             \
-    X(LOAD_128, "global load, 128 bits")                                                           \
-    X(LOAD_256, "global load, 256 bits")                                                           \
-    X(STORE_NARROW, "global store, 8 or 16 bits")                                                  \
-    X(STORE_32, "global store, 32 bits")                                                           \
-    X(STORE_64, "global store, 64 bits")                                                           \
-    X(STORE_128, "global store, 128 bits")                                                         \
-    X(STORE_256, "global store, 256 bits")                                                         \
-    X(COPY, "asynchronous copy to shared memory")                                                  \
-    X(SHARED_LOAD, "shared load")                                                                  \
-    X(SHARED_STORE, "shared store")                                                                \
-    X(LOCAL, "local load or store: spills, arrays")                                                \
-    X(ATOMIC, "global atomic")                                                                     \
-    X(SHARED_ATOMIC, "shared atomic")                                                              \
-    X(BARRIER, "block or cluster barrier")                                                         \
-    X(FENCE, "memory fence")                                                                       \
-    X(SHUFFLE, "warp shuffle, vote or reduction")                                                  \
-    X(BRANCH, "branch or call")                                                                    \
-    X(HALF, "half-precision arithmetic")                                                           \
-    X(FLOAT, "single-precision arithmetic")                                                        \
-    X(DOUBLE, "double-precision arithmetic")                                                       \
-    X(TENSOR, "tensor core")                                                                       \
-    X(OTHER, "integers, moves, constants, everything else")
+/* X(constant, description, mnemonics up to the first dot). Of loads and stores, the narrow kind has them. */
+/* clang-format off */
+#define SASS_KINDS(X) \
+    X(LOAD_NARROW, "global load, 8 or 16 bits", "LDG LD") \
+    X(LOAD_32, "global load, 32 bits", "") \
+    X(LOAD_64, "global load, 64 bits", "") \
+    X(LOAD_128, "global load, 128 bits", "") \
+    X(LOAD_256, "global load, 256 bits", "") \
+    X(STORE_NARROW, "global store, 8 or 16 bits", "STG ST") \
+    X(STORE_32, "global store, 32 bits", "") \
+    X(STORE_64, "global store, 64 bits", "") \
+    X(STORE_128, "global store, 128 bits", "") \
+    X(STORE_256, "global store, 256 bits", "") \
+    X(COPY, "asynchronous copy to shared memory", "LDGSTS UBLKCP UTMALDG") \
+    X(SHARED_LOAD, "shared load", "LDS LDSM") \
+    X(SHARED_STORE, "shared store", "STS STSM") \
+    X(LOCAL, "local load or store: spills, arrays", "LDL STL") \
+    X(ATOMIC, "global atomic", "ATOM ATOMG RED REDG") \
+    X(SHARED_ATOMIC, "shared atomic", "ATOMS REDS") \
+    X(BARRIER, "block or cluster barrier", "BAR UCGABAR_ARV UCGABAR_WAIT SYNCS") \
+    X(FENCE, "memory fence", "MEMBAR FENCE ERRBAR") \
+    X(SHUFFLE, "warp shuffle, vote or reduction", "SHFL VOTE VOTEU REDUX CREDUX MATCH") \
+    X(BRANCH, "branch or call", "BRA BRX JMP CALL RET EXIT") \
+    X(HALF, "half-precision arithmetic", "HADD2 HMUL2 HFMA2 HMNMX2") \
+    X(FLOAT, "single-precision arithmetic", "FADD FMUL FFMA FADD2 FMUL2 FFMA2 FMNMX FSETP MUFU") \
+    X(DOUBLE, "double-precision arithmetic", "DADD DMUL DFMA DSETP DMNMX") \
+    X(TENSOR, "tensor core", "HMMA IMMA DMMA BMMA QMMA HGMMA IGMMA QGMMA UTCHMMA") \
+    X(OTHER, "integers, moves, constants, everything else", "")
+/* clang-format on */
 
 enum sass_kind {
-#define X(constant, text) SASS_##constant,
+#define X(constant, text, mnemonics) SASS_##constant,
     SASS_KINDS(X)
 #undef X
         SASS_KIND_COUNT

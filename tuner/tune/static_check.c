@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "compile/cubin_cache.h"
 #include "tune/kernel_stats.h"
 
 #include <math.h>
@@ -31,9 +30,8 @@ static enum outcome fill_stats(struct tuning_job *job, size_t index, struct erro
     struct kernel_stats_source source = tuning_job_stats_source(job, index);
     struct compilation image = {0};
     enum outcome outcome;
-    bool found = false;
     if (job->study.environment.static_mode &&
-        cubin_cache_read(job->compile_jobs[index]->path, true, &image, &found, NULL) == 0 && found)
+        compile_job_image(job->compile_jobs[index], &image, NULL) == 0)
         source.compilation = &image;
     kernel_stats_fill(&source, &job->study.results[index], &outcome, reason);
     compilation_release(&image);

@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/statistics.h"
-#include "compile/cubin_cache.h"
 #include "compile/launch_check.h"
 #include "template/fill.h"
 #include "template/variant.h"
@@ -171,16 +170,15 @@ int tuning_job_check_references(const struct tuning_job *job, struct error *erro
 {
     const struct compile_job *compile = job->reference;
     struct compilation image = {0};
-    bool found = false;
+    int status = 0;
     if (compile == NULL)
         return 0;
     if (!compile->has_cubin)
         return launch_check_refusal(&job->kernel->template, compile->compilation.log, error);
-    int status = cubin_cache_read(compile->path, true, &image, &found, error);
     struct launch_check check = {.template = &job->kernel->template,
                                  .gpu = &job->study.environment.gpu,
                                  .compilation = &image};
-    if (status == 0 && found)
+    if (compile_job_image(compile, &image, NULL) == 0)
         status = launch_check_helpers(&check, &job->fixed, error);
     compilation_release(&image);
     return status;
