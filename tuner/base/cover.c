@@ -472,6 +472,8 @@ int cover_add(struct cover *cover, struct ini_reader *ini, const char *key, cons
     const char *rest = key + strlen(found->key);
     if (*rest == '\0' && has_line(cover, key))
         return given_twice(ini, key);
+    if (cover->public.size_count > 0 && (found->add == add_range || found->add == add_parameter))
+        return ini_reader_fail(ini, "key '%s' must come before 'measured.1'", key);
     int status = grow(ini, &cover->lines, cover->line_count, sizeof *cover->lines);
     if (status != 0)
         return status;
