@@ -585,7 +585,7 @@ static void put_function(FILE *stream, const char *name, const struct tuned_entr
     fprintf(stream, "static inline int %s(", name);
     for (size_t i = 0; i < cover->public.range_count; i++)
         fprintf(stream, "double problem_%s, ", cover->ranges[i].name);
-    fputs("double sm_count)\n{\n    int failed = 0;\n", stream);
+    fputs("double sm_count)\n{\n    int failed = 0;\n    (void)failed;\n", stream);
     fprintf(stream, "    if (!(sm_count > 0))\n        sm_count = %d;\n", entry->sm_count);
     put_range(stream, cover);
     put_allowed(stream, cover);
