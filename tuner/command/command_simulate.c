@@ -42,7 +42,7 @@ static int parse_budgets(const char *text, size_t **budgets, size_t *count, stru
             *ARRAY_APPEND(*budgets, *count) = (size_t)literal.integer;
         previous = good ? literal.integer : 0;
     }
-    text_split_release(parts, part_count);
+    free(parts);
     if (good)
         return 0;
     return error_set(error, ERROR_USAGE,

@@ -70,7 +70,7 @@ const struct study *cover_session_study(const struct cover_session *session)
 
 void cover_session_forget_refuted(struct cover_session *session)
 {
-    text_split_release(session->refutations, session->refuted.count);
+    texts_free(session->refutations, session->refuted.count);
     nominees_release(&session->refuted);
     session->refutations = NULL;
 }

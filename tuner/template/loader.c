@@ -56,7 +56,9 @@ struct expression *loader_expression_of(struct loader *loader, const char *secti
                                         const struct names *known)
 {
     const struct ini_entry *entry = loader_get(loader, section, key);
-    return entry != NULL ? loader_expression(loader, entry->value, entry->line, known) : NULL;
+    return entry != NULL
+               ? loader_expression(loader, entry->value, &(struct place){entry->line, known})
+               : NULL;
 }
 
 struct expression *loader_word_of(struct loader *loader, const char *section, const char *key,
@@ -65,10 +67,8 @@ struct expression *loader_word_of(struct loader *loader, const char *section, co
     const struct ini_entry *entry = loader_get(loader, section, key);
     if (entry == NULL || !names_have(words, entry->value))
         return loader_expression_of(loader, section, key, known);
-    char *quoted = alloc_format("\"%s\"", entry->value);
-    struct expression *expression = loader_expression(loader, quoted, entry->line, known);
-    free(quoted);
-    return expression;
+    char *quoted = template_keep(loader->template, alloc_format("\"%s\"", entry->value));
+    return loader_expression(loader, quoted, &(struct place){entry->line, known});
 }
 
 bool loader_yes(struct loader *loader, const char *section, const char *key)
@@ -78,6 +78,18 @@ bool loader_yes(struct loader *loader, const char *section, const char *key)
     if (entry != NULL && !yes && strcmp(entry->value, "no") != 0)
         loader_fail(loader, entry->line, "%s '%s' is neither yes nor no", key, entry->value);
     return yes;
+}
+
+size_t loader_split(struct loader *loader, const char *text, char separator, char ***parts)
+{
+    size_t count = text_split(text, separator, parts);
+    (void)template_keep(loader->template, *parts);
+    return count;
+}
+
+char *loader_copy(struct loader *loader, const char *text)
+{
+    return template_keep(loader->template, alloc_string(text));
 }
 
 bool split_call(char *text, char **inner)
@@ -143,16 +155,17 @@ void loader_collect_names(struct loader *loader)
     template->constraint_names = constraint.items;
     for (size_t i = 0; i < 2 * template->launch_count; i++) {
         const struct launch *launch = &template->launches[i / 2];
-        char **made = ARRAY_APPEND(loader->made, loader->made_count);
-        *made = alloc_format("%s_%s", launch->name, i % 2 == 0 ? "grid" : "block");
-        loader_check_unused(loader, *made, launch->line);
-        names_add(&loader->grids, *made);
+        char *made = template_keep(
+            template, alloc_format("%s_%s", launch->name, i % 2 == 0 ? "grid" : "block"));
+        loader_check_unused(loader, made, launch->line);
+        names_add(&loader->grids, made);
+        names_add(&loader->made, made);
     }
 }
 
 void loader_release(struct loader *loader)
 {
-    text_split_release(loader->made, loader->made_count);
+    free(loader->made.items);
     free(loader->base.items);
     free(loader->buffers.items);
     free(loader->grids.items);
@@ -160,19 +173,20 @@ void loader_release(struct loader *loader)
 
 /* --- expressions --- */
 
-struct expression *loader_expression(struct loader *loader, const char *text, int line,
-                                     const struct names *known)
+struct expression *loader_expression(struct loader *loader, const char *text,
+                                     const struct place *at)
 {
+    struct template *template = loader->template;
     struct expression *expression = NULL;
     if (loader_failed(loader))
         return NULL;
-    char *expanded = template_figures_expand(loader->template, text);
-    int status = expression_new_expanded(&expression, text, expanded, loader->template->path, line,
-                                         &loader->error);
-    if (status == 0 && expression_check_names(expression, known->items, &loader->error) != 0) {
-        expression_free(expression);
+    char *expanded = template_figures_expand(template, text);
+    if (expression_new_expanded(&expression, text, expanded, template->path, at->line,
+                                &loader->error) == 0)
+        *ARRAY_APPEND(template->expressions, template->expression_count) = expression;
+    if (expression != NULL &&
+        expression_check_names(expression, at->known->items, &loader->error) != 0)
         expression = NULL;
-    }
     free(expanded);
     return expression;
 }
@@ -190,7 +204,7 @@ void loader_read_figures(struct loader *loader)
             continue;
         loader_check_name(loader, entry->key, entry->line);
         struct expression *expression =
-            loader_expression(loader, entry->value, entry->line, &known);
+            loader_expression(loader, entry->value, &(struct place){entry->line, &known});
         if (expression != NULL)
             *ARRAY_APPEND(template->figures, template->figure_count) =
                 (struct template_figure){entry->key, expression};

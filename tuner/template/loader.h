@@ -16,8 +16,13 @@ struct loader {
     struct names base;    /* problem values, device attributes, parameters */
     struct names buffers; /* the buffers' names, `reference` and, with verifiers, `wrong` */
     struct names grids;   /* base, and NAME_grid and NAME_block of all launches */
-    char **made;          /* these, in the order of the launches */
-    size_t made_count;
+    struct names made;    /* these, in the order of the launches */
+};
+
+/* Where a text stands, and what its expressions may name. */
+struct place {
+    int line;
+    const struct names *known;
 };
 
 /* --- loader.c --- */
@@ -37,9 +42,9 @@ const struct ini_entry *loader_get(struct loader *loader, const char *section, c
 const struct ini_entry *loader_need(struct loader *loader, const char *section, int line,
                                     const char *key);
 
-/* The expression `text`, which may name what `known` has; or of a key, NULL if it is missing. */
-struct expression *loader_expression(struct loader *loader, const char *text, int line,
-                                     const struct names *known);
+/* The expression `text`, or of a key, NULL if it is missing. It is the template's, which frees it. */
+struct expression *loader_expression(struct loader *loader, const char *text,
+                                     const struct place *at);
 struct expression *loader_expression_of(struct loader *loader, const char *section, const char *key,
                                         const struct names *known);
 
@@ -49,6 +54,10 @@ struct expression *loader_word_of(struct loader *loader, const char *section, co
 
 /* A key whose value is yes or no; no if it is missing. */
 bool loader_yes(struct loader *loader, const char *section, const char *key);
+
+/* The parts of a text (value_list.h), and a copy of it, which the template frees. */
+size_t loader_split(struct loader *loader, const char *text, char separator, char ***parts);
+char *loader_copy(struct loader *loader, const char *text);
 
 /* Splits "word(a, b)" in place into its word, which stays at `text`, and `*inner`, what is between
  * the parentheses; false, with `text` as it was, if it has another shape. */
@@ -90,9 +99,9 @@ void loader_read_launch(struct loader *loader, const char *section, struct launc
 void loader_read_geometry(struct loader *loader, const char *section, const struct names *known,
                           struct launch *launch);
 
-/* Appends arguments, one per text; `known` has the buffers' names as well. */
-void loader_append_arguments(struct loader *loader, char **texts, size_t count, int line,
-                             const struct names *known, struct launch *launch);
+/* Reads the arguments, one per text; buffers' names are known as well. */
+void loader_read_arguments(struct loader *loader, char **texts, size_t count,
+                           const struct place *at, struct launch *launch);
 
 /* Refuses `name`, which only `who` has, among the arguments; and, of a helper of that kind, textures
  * and tensor maps. */

@@ -122,8 +122,8 @@ int macro_check(const struct template *template, struct error *error)
                              "define '%s' changes nothing: the source and its headers do not "
                              "name that macro",
                              template->definitions[i].macro);
-    text_split_release(words.items, words.count);
-    text_split_release(used.items, used.count);
+    texts_free(words.items, words.count);
+    texts_free(used.items, used.count);
     return status;
 }
 

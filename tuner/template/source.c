@@ -492,7 +492,7 @@ static void loading_finish(struct loading *loading)
     if (source->directive_name_count > 0)
         qsort(source->directive_names, source->directive_name_count,
               sizeof *source->directive_names, compare_texts);
-    text_split_release(loading->names, loading->name_count);
+    texts_free(loading->names, loading->name_count);
     free(loading->macro);
     free(loading->macro_path);
 }
@@ -641,10 +641,10 @@ void source_release(struct source *source)
         free(source->ways[i].target);
     }
     free(source->ways);
-    text_split_release(source->include_folders, source->include_count);
-    text_split_release(source->depends, source->depend_count);
-    text_split_release(source->headers, source->header_count);
-    text_split_release(source->toolkit_headers, source->toolkit_count);
-    text_split_release(source->directive_names, source->directive_name_count);
+    texts_free(source->include_folders, source->include_count);
+    texts_free(source->depends, source->depend_count);
+    texts_free(source->headers, source->header_count);
+    texts_free(source->toolkit_headers, source->toolkit_count);
+    texts_free(source->directive_names, source->directive_name_count);
     *source = (struct source){0};
 }

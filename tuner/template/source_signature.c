@@ -162,7 +162,7 @@ static void count_brackets(struct brackets *brackets, const char *token)
 
 static void forget_template(struct reading *reading)
 {
-    text_split_release(reading->types, reading->type_count);
+    texts_free(reading->types, reading->type_count);
     reading->types = NULL;
     reading->type_count = 0;
 }

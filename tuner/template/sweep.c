@@ -141,7 +141,7 @@ static bool read_whole(const char *text, int64_t most, int64_t *number)
                  value.kind == VALUE_INTEGER && value.as.integer >= 1 && value.as.integer <= most;
     if (valid)
         *number = value.as.integer;
-    text_split_release(parts, count);
+    free(parts);
     return valid;
 }
 
@@ -188,7 +188,7 @@ static void read_cover(struct reading *reading, const char *section)
             add_bounds(&own, equals + 1 + strspn(equals + 1, " \t"));
         free(name);
     }
-    text_split_release(parts, count);
+    free(parts);
     if (ranges != NULL && (count == 0 || own.bounded < cover->axis_count))
         fail_cover(&own, ranges->value, "has no range; write it as n = 2^10 .. 2^30");
     if (most != NULL && !read_whole(most->value, SWEEP_COVER_MOST, &configurations))

@@ -67,15 +67,14 @@ static void name_statement(struct statement *statement, const char *key, size_t 
     while (length > 0 && isspace((unsigned char)key[length - 1]))
         length--;
     statement->key = alloc_string_n(key, length);
-    if (sweep_is_tuple(statement->key))
-        statement->name_count = split_tuple(statement->key, &statement->names);
-    else
-        *ARRAY_APPEND(statement->names, statement->name_count) = alloc_string(statement->key);
+    statement->name_count = sweep_is_tuple(statement->key)
+                                ? split_tuple(statement->key, &statement->names)
+                                : text_split(statement->key, '\0', &statement->names);
 }
 
 static void release_names(struct statement *statement)
 {
-    text_split_release(statement->names, statement->name_count);
+    free(statement->names);
     statement->names = NULL;
     statement->name_count = 0;
 }
@@ -257,7 +256,7 @@ static void read_row(struct reading *reading, struct statement *statement, const
         if (reading->status == 0)
             row[i] = value_list_add(list, value);
     }
-    text_split_release(texts, count);
+    free(texts);
 }
 
 /* Whether the last row is a row before it. */
@@ -285,7 +284,7 @@ static void read_rows(struct reading *reading, struct statement *statement)
         if (repeats(statement))
             fail(reading, statement, "'%s' is given twice; remove one", texts[i]);
     }
-    text_split_release(texts, count);
+    free(texts);
 }
 
 static void read_list(struct reading *reading, const struct statement *statement)

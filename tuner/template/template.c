@@ -255,128 +255,29 @@ size_t argument_field_offset(const struct argument *argument, size_t field)
     return round_up(offset, widest);
 }
 
-static void free_expressions(struct expression *const *expressions, size_t count)
+void *template_keep(struct template *template, void *memory)
 {
-    for (size_t i = 0; i < count; i++)
-        expression_free(expressions[i]);
-}
-
-void tensor_map_options_free(struct tensor_map_options *options)
-{
-    if (options == NULL)
-        return;
-    free_expressions(options->dimensions, TENSOR_RANK);
-    free_expressions(options->box, TENSOR_RANK);
-    free_expressions(options->strides, TENSOR_RANK);
-    free_expressions(options->steps, TENSOR_RANK);
-    expression_free(options->swizzle);
-    expression_free(options->interleave);
-    expression_free(options->l2);
-    free(options);
-}
-
-static void argument_release(struct argument *argument)
-{
-    tensor_map_options_free(argument->tensor_map);
-    expression_free(argument->expression);
-    expression_free(argument->part);
-    free_expressions(argument->extents, 2);
-    free(argument->fields);
-}
-
-static void launch_release(struct launch *launch)
-{
-    struct expression *const others[] = {launch->when,
-                                         launch->shared_bytes,
-                                         launch->cooperative,
-                                         launch->co_resident,
-                                         launch->programmatic,
-                                         launch->cluster_scheduling,
-                                         launch->shared_carveout,
-                                         launch->from,
-                                         launch->condition,
-                                         launch->next};
-    free_expressions(launch->grid, 3);
-    free_expressions(launch->block, 3);
-    free_expressions(launch->cluster, 3);
-    free_expressions(others, sizeof others / sizeof *others);
-    for (size_t i = 0; i < launch->argument_count; i++) {
-        for (size_t j = 0; j < launch->arguments[i].field_count; j++)
-            argument_release(&launch->arguments[i].fields[j]);
-        argument_release(&launch->arguments[i]);
-    }
-    free(launch->arguments);
-    source_signature_release(&launch->signature);
-    free(launch->entry);
-}
-
-static void fill_release(struct fill *fill)
-{
-    free_expressions(fill->arguments, 3);
-    free_expressions(fill->shape, 3);
-    expression_free(fill->border);
-    if (fill->kernel != NULL)
-        launch_release(fill->kernel);
-    free(fill->kernel);
-    free(fill->path);
-}
-
-static void parameters_release(struct parameter *parameters, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        text_split_release(parameters[i].words, parameters[i].word_count);
-    free(parameters);
+    *ARRAY_APPEND(template->kept, template->kept_count) = memory;
+    return memory;
 }
 
 void template_release(struct template *template)
 {
-    parameters_release(template->parameters, template->parameter_count);
-    parameters_release(template->problem, template->problem_count);
-    for (size_t i = 0; i < template->figure_count; i++)
-        expression_free(template->figures[i].expression);
-    free(template->figures);
-    for (size_t i = 0; i < template->buffer_count; i++) {
-        expression_free(template->buffers[i].length);
-        fill_release(&template->buffers[i].fill);
-    }
-    for (size_t i = 0; i < template->launch_count; i++)
-        launch_release(&template->launches[i]);
-    for (size_t i = 0; i < template->expectation_count; i++) {
-        launch_release(&template->expectations[i].reference);
-        fill_release(&template->expectations[i].fill);
-        expression_free(template->expectations[i].absolute);
-        expression_free(template->expectations[i].relative);
-    }
-    for (size_t i = 0; i < template->verifier_count; i++)
-        launch_release(&template->verifiers[i].launch);
-    free(template->verifiers);
-    free_expressions(template->constraints, template->constraint_count);
-    for (size_t i = 0; i < template->precompiled_count; i++)
-        expression_free(template->precompiled[i].when);
-    expression_free(template->bytes);
-    expression_free(template->operations);
-    expression_free(template->estimate);
-    for (size_t i = 0; i < template->definition_count; i++)
-        free(template->definitions[i].macro);
-    free(template->definitions);
-    for (size_t i = 0; i < template->option_count; i++) {
-        expression_free(template->options[i].value);
-        free(template->options[i].text);
-    }
-    expression_free(template->max_registers);
-    expression_free(template->features);
+    for (size_t i = 0; i < template->expression_count; i++)
+        expression_free(template->expressions[i]);
+    for (size_t i = 0; i < template->kept_count; i++)
+        free(template->kept[i]);
+    void *const arrays[] = {
+        template->expressions, template->kept,        template->options,
+        template->definitions, template->precompiled, template->name_expressions,
+        template->parameters,  template->problem,     template->figures,
+        template->buffers,     template->launches,    template->expectations,
+        template->verifiers,   template->constraints, template->constraint_names,
+        template->name,        template->path};
+    for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+        free(arrays[i]);
     source_release(&template->source);
     ini_file_release(&template->ini);
-    free(template->buffers);
-    free(template->launches);
-    free(template->expectations);
-    free(template->constraints);
-    free(template->options);
-    free(template->precompiled);
-    free(template->name_expressions);
-    free(template->constraint_names);
-    free(template->name);
-    free(template->path);
     *template = (struct template){0};
 }
 

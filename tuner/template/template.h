@@ -54,7 +54,7 @@ struct fill {
     const char *buffer; /* its name: the seed, if the arguments have none */
     struct expression *arguments[3];
     size_t argument_count;
-    char *path;                  /* of FILL_FILE, absolute or relative to the current folder */
+    const char *path;            /* of FILL_FILE, absolute or relative to the current folder */
     char hash[HASH_BYTES];       /* of FILL_FILE: its file must have it (fill.h); "": any */
     struct launch *kernel;       /* of FILL_KERNEL */
     struct expression *border;   /* elements so near to an edge are 0; NULL: none are */
@@ -105,8 +105,6 @@ struct tensor_map_options {
     bool fill_nan;                           /* beyond the edges; otherwise 0 */
 };
 
-void tensor_map_options_free(struct tensor_map_options *options); /* NULL is allowed */
-
 enum argument_kind {
     ARGUMENT_SCALAR,
     ARGUMENT_STRUCT,   /* of scalars */
@@ -120,14 +118,14 @@ enum { ENTRY_BYTES = 256 }; /* the most that an entry's name has, with the null 
 
 struct argument {
     enum argument_kind kind;
-    bool is_condition;             /* a bool; the expression yields true or false */
-    enum element_type type;        /* of a scalar */
-    struct expression *expression; /* a scalar's value, or the buffer's name; NULL for structs and
-                                    * pointers */
-    struct argument *fields;       /* of a struct: scalars; of pointers: buffers */
+    bool is_condition;      /* a bool; the expression yields true or false */
+    enum element_type type; /* of a scalar */
+    /* a scalar's value, or the buffer's name; NULL for structs and pointers */
+    struct expression *expression;
+    struct argument *fields; /* of a struct: scalars; of pointers: buffers */
     size_t field_count;
-    struct expression *part; /* of pointers: the elements of each part of the buffer; NULL: one
-                                    * pointer to all of it */
+    /* of pointers: the elements of each part of the buffer; NULL: one pointer to all of it */
+    struct expression *part;
     struct expression *extents[2]; /* of a texture: width and height; NULL: linear memory */
     struct texture_options texture;
     struct tensor_map_options *tensor_map;
@@ -151,7 +149,7 @@ struct launch_lines {
 
 struct launch {
     const char *name;
-    char *entry;
+    const char *entry;
     struct source_signature signature; /* of the entry; empty if the source does not tell */
     struct expression *when;           /* NULL: always */
     struct expression *grid[3];
@@ -206,14 +204,14 @@ struct verifier {
 
 /* A macro with the value of a parameter or problem value. */
 struct definition {
-    char *macro;
+    const char *macro;
     const char *name; /* of the value */
     int line;
 };
 
 /* An option for NVRTC, whose value may depend on the variant. */
 struct template_option {
-    char *text;               /* all of it, or up to the "=" in front of `value` */
+    const char *text;         /* all of it, or up to the "=" in front of `value` */
     struct expression *value; /* NULL: none */
 };
 
@@ -275,7 +273,16 @@ struct template
         *estimate; /* about how long a variant takes, in any unit; NULL if not stated */
 
     const char **constraint_names; /* what a constraint may name; ended by NULL */
+
+    /* What all of these point to. */
+    struct expression **expressions;
+    size_t expression_count;
+    void **kept;
+    size_t kept_count;
 };
+
+/* Takes over allocated memory, which lasts as long as the template; returns it. */
+void *template_keep(struct template *template, void *memory);
 
 /* Frees all members and leaves the template empty. */
 void template_release(struct template *template);

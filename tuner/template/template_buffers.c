@@ -13,23 +13,22 @@ struct fill_text {
     char **parts; /* what is between the parentheses */
     size_t count;
     const char *inner; /* all of it */
-    int line;
-    const struct names *known;
+    const struct place *at;
 };
 
-static void read_fill(struct loader *loader, const char *text, int line, const struct names *known,
+static void read_fill(struct loader *loader, const char *text, const struct place *at,
                       struct fill *fill);
 
 static void read_numbers(struct loader *loader, const struct fill_text *text, struct fill *fill)
 {
     fill->argument_count = text->count;
     for (size_t i = 0; i < text->count; i++)
-        fill->arguments[i] = loader_expression(loader, text->parts[i], text->line, text->known);
+        fill->arguments[i] = loader_expression(loader, text->parts[i], text->at);
 }
 
 static void read_file(struct loader *loader, const struct fill_text *text, struct fill *fill)
 {
-    fill->path = path_beside(loader->template->path, text->inner);
+    fill->path = template_keep(loader->template, path_beside(loader->template->path, text->inner));
 }
 
 /* The entry that kernel(...) begins with. It takes several `parts` if it is ns::fill<float, 4>. */
@@ -53,31 +52,27 @@ static char *take_entry(const char *text, size_t *parts)
 /* kernel(entry, arguments...), whose grid and block are keys of the buffer's section */
 static void read_kernel(struct loader *loader, const struct fill_text *text, struct fill *fill)
 {
-    struct names known = {0};
+    struct launch *kernel = alloc_zeroed(1, sizeof *kernel);
     size_t taken;
-    fill->kernel = alloc_zeroed(1, sizeof *fill->kernel);
-    fill->kernel->entry = take_entry(text->inner, &taken);
-    fill->kernel->lines.arguments = text->line;
-    names_add_all(&known, text->known->items);
-    names_add_all(&known, loader->buffers.items);
-    loader_append_arguments(loader, text->parts + taken, text->count - taken, text->line, &known,
-                            fill->kernel);
-    free(known.items);
+    fill->kernel = template_keep(loader->template, kernel);
+    kernel->entry = template_keep(loader->template, take_entry(text->inner, &taken));
+    kernel->lines.arguments = text->at->line;
+    loader_read_arguments(loader, text->parts + taken, text->count - taken, text->at, kernel);
 }
 
 /* border(width, fill, extents...): another fill, whose elements near an edge are 0 */
 /* NOLINTNEXTLINE(misc-no-recursion): a border in a border is refused */
 static void read_border(struct loader *loader, const struct fill_text *text, struct fill *fill)
 {
-    read_fill(loader, text->parts[1], text->line, text->known, fill);
+    read_fill(loader, text->parts[1], text->at, fill);
     if (fill->border != NULL)
-        loader_fail(loader, text->line, "fill 'border(%s)' has a border in a border", text->inner);
+        loader_fail(loader, fill->line, "fill 'border(%s)' has a border in a border", text->inner);
     if (loader_failed(loader))
         return;
-    fill->border = loader_expression(loader, text->parts[0], text->line, text->known);
+    fill->border = loader_expression(loader, text->parts[0], text->at);
     fill->shape_count = text->count - 2;
     for (size_t i = 2; i < text->count; i++)
-        fill->shape[i - 2] = loader_expression(loader, text->parts[i], text->line, text->known);
+        fill->shape[i - 2] = loader_expression(loader, text->parts[i], text->at);
 }
 
 /* To add a fill: a line here, and where fill.c and device_kernels.cu compute its elements. */
@@ -106,32 +101,31 @@ static const struct fill_word *find_fill(const char *name)
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): a border in a border is refused */
-static void read_fill(struct loader *loader, const char *text, int line, const struct names *known,
+static void read_fill(struct loader *loader, const char *text, const struct place *at,
                       struct fill *fill)
 {
-    char *copy = alloc_string(text);
+    char *name = loader_copy(loader, text);
+    struct fill_text parts = {.at = at};
     char *inner;
-    bool call = split_call(copy, &inner);
-    const struct fill_word *word = call ? find_fill(copy) : NULL;
-    fill->line = line;
+    bool call = split_call(name, &inner);
+    const struct fill_word *word = call ? find_fill(name) : NULL;
+    fill->line = at->line;
     if (!call)
-        loader_fail(loader, line, "fill '%s' is not of the form constant(0)", text);
+        loader_fail(loader, at->line, "fill '%s' is not of the form constant(0)", text);
     else if (word == NULL)
-        loader_fail(loader, line,
+        loader_fail(loader, at->line,
                     "unknown fill '%s'; expected constant, uniform, normal, integers, "
                     "counting, kernel, file or border",
-                    copy);
-    if (!loader_failed(loader) && word != NULL) {
-        struct fill_text parts = {.inner = inner, .line = line, .known = known};
-        parts.count = text_split(inner, ',', &parts.parts);
-        fill->kind = word->kind;
-        if (parts.count < word->least || parts.count > word->most)
-            loader_fail(loader, line, "wrong number of arguments to fill '%s'", copy);
-        else
-            word->read(loader, &parts, fill);
-        text_split_release(parts.parts, parts.count);
-    }
-    free(copy);
+                    name);
+    if (loader_failed(loader) || word == NULL)
+        return;
+    parts.inner = inner;
+    parts.count = loader_split(loader, inner, ',', &parts.parts);
+    fill->kind = word->kind;
+    if (parts.count < word->least || parts.count > word->most)
+        loader_fail(loader, at->line, "wrong number of arguments to fill '%s'", name);
+    else
+        word->read(loader, &parts, fill);
 }
 
 /* A kernel that fills may read only what is filled before it, in the order of the file. */
@@ -245,7 +239,7 @@ void loader_read_buffer(struct loader *loader, const char *section, struct buffe
     check_type(loader, type->value, type->line);
     read_symbol(loader, section, buffer);
     const struct names *known = buffer->access == ACCESS_SCRATCH ? &loader->grids : &loader->base;
-    buffer->length = loader_expression(loader, length->value, length->line, known);
+    buffer->length = loader_expression(loader, length->value, &(struct place){length->line, known});
     const struct ini_entry *fill = loader_get(loader, section, "fill");
     if (fill == NULL && buffer->access != ACCESS_WRITE && buffer->access != ACCESS_SCRATCH)
         loader_fail(loader, buffer->line, "buffer '%s' needs a fill, such as uniform(-1, 1)",
@@ -256,7 +250,7 @@ void loader_read_buffer(struct loader *loader, const char *section, struct buffe
                     "starts with a fill",
                     buffer->name);
     if (fill != NULL)
-        read_fill(loader, fill->value, fill->line, known, &buffer->fill);
+        read_fill(loader, fill->value, &(struct place){fill->line, known}, &buffer->fill);
     if (!loader_failed(loader))
         read_fill_kernel(loader, section, buffer);
 }
@@ -298,17 +292,17 @@ static size_t find_buffer(struct loader *loader, const char *name, int line)
 static void read_tolerances(struct loader *loader, const struct ini_entry *entry,
                             struct expectation *expectation)
 {
-    char *copy = alloc_string(entry->value);
+    char *kind = loader_copy(loader, entry->value);
     char *inner = NULL;
     char **texts = NULL;
-    bool call = split_call(copy, &inner);
-    size_t count = call ? text_split(inner, ',', &texts) : 0;
+    bool call = split_call(kind, &inner);
+    size_t count = call ? loader_split(loader, inner, ',', &texts) : 0;
     struct expression **kinds[2] = {NULL, NULL};
-    if (call && strcmp(copy, "absolute") == 0 && count == 1)
+    if (call && strcmp(kind, "absolute") == 0 && count == 1)
         kinds[0] = &expectation->absolute;
-    else if (call && strcmp(copy, "relative") == 0 && count == 1)
+    else if (call && strcmp(kind, "relative") == 0 && count == 1)
         kinds[0] = &expectation->relative;
-    else if (call && strcmp(copy, "close") == 0 && count == 2) {
+    else if (call && strcmp(kind, "close") == 0 && count == 2) {
         kinds[0] = &expectation->absolute;
         kinds[1] = &expectation->relative;
     } else
@@ -317,9 +311,8 @@ static void read_tolerances(struct loader *loader, const struct ini_entry *entry
                     "close(absolute, relative) or unordered",
                     entry->value);
     for (size_t i = 0; i < 2 && kinds[i] != NULL; i++)
-        *kinds[i] = loader_expression(loader, texts[i], entry->line, &loader->base);
-    text_split_release(texts, count);
-    free(copy);
+        *kinds[i] =
+            loader_expression(loader, texts[i], &(struct place){entry->line, &loader->base});
 }
 
 /* With a verifier of the same buffer, which compares, it may be missing. */
@@ -366,7 +359,7 @@ void loader_read_expectation(struct loader *loader, const char *section,
         return;
     fill->buffer = loader->template->buffers[expectation->buffer].name;
     if (reference->value[strcspn(reference->value, "(<:")] == '(') {
-        read_fill(loader, reference->value, reference->line, &loader->base, fill);
+        read_fill(loader, reference->value, &(struct place){reference->line, &loader->base}, fill);
         bool plain = fill->kind == FILL_CONSTANT || fill->kind == FILL_FILE;
         if (!plain || fill->border != NULL)
             loader_fail(loader, reference->line,
@@ -377,7 +370,7 @@ void loader_read_expectation(struct loader *loader, const char *section,
     }
     expectation->kind = EXPECT_REFERENCE;
     launch->name = "reference";
-    launch->entry = alloc_string(reference->value);
+    launch->entry = reference->value;
     launch->line = expectation->line;
     loader_read_geometry(loader, section, &loader->base, launch);
     launch->lines.entry = reference->line;
@@ -398,7 +391,7 @@ void loader_read_verifier(struct loader *loader, const char *section, struct ver
     const struct ini_entry *entry = loader_need(loader, section, verifier->line, "entry");
     if (entry == NULL)
         return;
-    launch->entry = alloc_string(entry->value);
+    launch->entry = entry->value;
     loader_read_geometry(loader, section, &loader->base, launch);
     loader_check_helper(loader, launch, "verifier");
     if (!launch_uses_buffer(launch, "wrong"))

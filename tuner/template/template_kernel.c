@@ -25,32 +25,26 @@ void loader_read_kernel(struct loader *loader)
     if (cache != NULL && template->cold && strcmp(cache->value, "cold") != 0)
         loader_fail(loader, cache->line, "cache '%s' is neither cold nor warm", cache->value);
     /* "a.cu, b.cu", relative to the template's folder; NAME.cu if it is not stated */
-    char *usual = alloc_format("%s.cu", template->name);
-    char **files;
-    char **folders = NULL;
-    char **headers = NULL;
-    char **paths = NULL;
-    size_t count = 0;
-    size_t file_count = text_split(source != NULL ? source->value : usual, ',', &files);
-    size_t folder_count = include != NULL ? text_split(include->value, ',', &folders) : 0;
-    size_t header_count = depends != NULL ? text_split(depends->value, ',', &headers) : 0;
-    for (size_t i = 0; i < file_count; i++)
-        *ARRAY_APPEND(paths, count) = path_beside(template->path, files[i]);
-    if (count == 0)
+    char *usual = template_keep(template, alloc_format("%s.cu", template->name));
+    const char *const texts[] = {source != NULL ? source->value : usual,
+                                 include != NULL ? include->value : "",
+                                 depends != NULL ? depends->value : ""};
+    char **lists[3];
+    size_t counts[3];
+    for (size_t i = 0; i < 3; i++)
+        counts[i] = loader_split(loader, texts[i], ',', &lists[i]);
+    for (size_t i = 0; i < counts[0]; i++)
+        lists[0][i] = template_keep(template, path_beside(template->path, lists[0][i]));
+    if (counts[0] == 0)
         loader_fail(loader, source->line, "'source' names no file");
-    const struct source_files from = {.paths = (const char *const *)paths,
-                                      .path_count = count,
-                                      .folders = (const char *const *)folders,
-                                      .folder_count = folder_count,
-                                      .depends = (const char *const *)headers,
-                                      .depend_count = header_count};
+    const struct source_files from = {.paths = (const char *const *)lists[0],
+                                      .path_count = counts[0],
+                                      .folders = (const char *const *)lists[1],
+                                      .folder_count = counts[1],
+                                      .depends = (const char *const *)lists[2],
+                                      .depend_count = counts[2]};
     if (!loader_failed(loader) && template->source.text == NULL) /* otherwise it was sent */
         (void)source_load_files(&template->source, &from, &loader->error);
-    text_split_release(paths, count);
-    text_split_release(files, file_count);
-    text_split_release(folders, folder_count);
-    text_split_release(headers, header_count);
-    free(usual);
 }
 
 /* --- parameters and problem values --- */
@@ -60,7 +54,7 @@ static void read_parameter(struct loader *loader, struct parameter *parameter,
                            const struct ini_entry *entry)
 {
     char **words;
-    size_t count = text_split(entry->value, '|', &words);
+    size_t count = loader_split(loader, entry->value, '|', &words);
     struct error reason = {0};
     if (count == 0)
         loader_fail(loader, entry->line, "'%s' has no default", entry->key);
@@ -79,8 +73,6 @@ static void read_parameter(struct loader *loader, struct parameter *parameter,
     if (parameter->fallback.kind == VALUE_WORD) {
         parameter->words = words;
         parameter->word_count = count;
-    } else {
-        text_split_release(words, count);
     }
 }
 
@@ -131,7 +123,7 @@ static void read_definition(struct loader *loader, const char *text, int line)
 {
     struct template *template = loader->template;
     char **parts;
-    size_t count = text_split(text, '=', &parts);
+    size_t count = loader_split(loader, text, '=', &parts);
     if (count == 1 || count == 2) {
         const char *name = parts[count - 1];
         struct parameter *parameter = (struct parameter *)(uintptr_t)template_value(template, name);
@@ -142,14 +134,13 @@ static void read_definition(struct loader *loader, const char *text, int line)
             loader_fail_unknown(loader, line, "parameter or problem value", name, known.items);
         else {
             parameter->renamed = true;
-            *ARRAY_APPEND(template->definitions, template->definition_count) = (struct definition){
-                .macro = alloc_string(parts[0]), .name = parameter->name, .line = line};
+            *ARRAY_APPEND(template->definitions, template->definition_count) =
+                (struct definition){.macro = parts[0], .name = parameter->name, .line = line};
         }
         free(known.items);
     } else {
         loader_fail(loader, line, "define '%s' is not of the form SIZE = n", text);
     }
-    text_split_release(parts, count);
 }
 
 void loader_read_parameters(struct loader *loader)
@@ -163,43 +154,41 @@ void loader_read_parameters(struct loader *loader)
                  &template->problem, &template->problem_count);
     const struct ini_entry *entry = loader_get(loader, "kernel", "define");
     char **texts = NULL;
-    size_t count = entry != NULL ? text_split(entry->value, ',', &texts) : 0;
+    size_t count = entry != NULL ? loader_split(loader, entry->value, ',', &texts) : 0;
     for (size_t i = 0; i < count && !loader_failed(loader); i++)
         read_definition(loader, texts[i], entry->line);
-    text_split_release(texts, count);
 }
 
 /* --- options --- */
 
-/* "--name" or "--name={expression}"; changes `text`. */
-static void read_option(struct loader *loader, char *text, int line, const struct names *known)
+/* "--name" or "--name={expression}"; the template's. */
+static void read_option(struct loader *loader, char *text, const struct place *at)
 {
     struct template *template = loader->template;
     char *open = strchr(text, '{');
     size_t length = strlen(text);
     if (open != NULL && (text[length - 1] != '}' || strchr(open + 1, '{') != NULL)) {
-        loader_fail(loader, line, "option '%s' must end with one {expression}", text);
+        loader_fail(loader, at->line, "option '%s' must end with one {expression}", text);
         return;
     }
-    char *whole = alloc_string(text);
     if (open != NULL) {
+        const char *whole = loader_copy(loader, text);
         text[length - 1] = '\0';
         *open = '\0';
         if (!compiler_option_takes_value(text))
-            loader_fail(loader, line,
+            loader_fail(loader, at->line,
                         "in option '%s' only what follows the '=' can be an {expression}", whole);
     }
-    free(whole);
     if (compiler_option_writes_files(text))
-        loader_fail(loader, line, "option '%s' makes the compiler write files; remove it", text);
+        loader_fail(loader, at->line, "option '%s' makes the compiler write files; remove it",
+                    text);
     if (compiler_option_includes_files(text))
-        loader_fail(loader, line,
+        loader_fail(loader, at->line,
                     "option '%s' adds headers or other files; write headers as #include in "
                     "the source, and as 'include' in [kernel]",
                     text);
-    struct template_option *option = ARRAY_APPEND(template->options, template->option_count);
-    option->text = alloc_string(text);
-    option->value = open != NULL ? loader_expression(loader, open + 1, line, known) : NULL;
+    *ARRAY_APPEND(template->options, template->option_count) = (struct template_option){
+        text, open != NULL ? loader_expression(loader, open + 1, at) : NULL};
 }
 
 /* The length of the option that `text` begins with: up to a blank outside of braces. */
@@ -225,7 +214,8 @@ static void read_precompiled(struct loader *loader, const struct ini_entry *entr
                     "the source includes no toolkit header '%s'; only such headers can be "
                     "precompiled",
                     entry->key);
-    struct expression *when = loader_expression(loader, entry->value, entry->line, known);
+    struct expression *when =
+        loader_expression(loader, entry->value, &(struct place){entry->line, known});
     if (when != NULL)
         *ARRAY_APPEND(template->precompiled, template->precompiled_count) =
             (struct precompiled_header){entry->key, when};
@@ -240,10 +230,9 @@ void loader_read_options(struct loader *loader)
     for (const char *at = entry != NULL ? entry->value : ""; *at != '\0';) {
         at += strspn(at, " \t");
         size_t length = option_length(at);
-        char *text = alloc_string_n(at, length);
         if (length > 0)
-            read_option(loader, text, entry->line, &known);
-        free(text);
+            read_option(loader, template_keep(template, alloc_string_n(at, length)),
+                        &(struct place){entry->line, &known});
         at += length;
     }
     template->max_registers = loader_expression_of(loader, "kernel", "max_registers", &known);

@@ -11,7 +11,7 @@
 /* --- plain arguments, and lists of them --- */
 
 /* "uint64 n" is a scalar, "bool x" a condition; anything else an expression that yields a buffer. */
-static void read_plain(struct loader *loader, const char *text, int line, const struct names *known,
+static void read_plain(struct loader *loader, const char *text, const struct place *at,
                        struct argument *argument)
 {
     size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789");
@@ -25,7 +25,7 @@ static void read_plain(struct loader *loader, const char *text, int line, const 
         argument->type = (enum element_type)type;
         text += word + strspn(text + word, " \t");
     }
-    argument->expression = loader_expression(loader, text, line, known);
+    argument->expression = loader_expression(loader, text, at);
     if (argument->expression == NULL || type >= 0)
         return;
     for (size_t i = 0; i < expression_name_count(argument->expression); i++) {
@@ -33,52 +33,39 @@ static void read_plain(struct loader *loader, const char *text, int line, const 
         if (names_have(loader->buffers.items, name) && !names_have(loader->base.items, name))
             return;
     }
-    loader_fail(loader, line,
+    loader_fail(loader, at->line,
                 "argument '%s' is not a buffer; give a scalar its type, such as uint64 n", text);
 }
 
-/* "float 1, int32 n", the inside of a struct. */
-static void read_struct(struct loader *loader, const char *text, int line,
-                        const struct names *known, struct argument *argument)
-{
-    char **texts;
-    size_t count = text_split(text, ',', &texts);
-    argument->kind = ARGUMENT_STRUCT;
-    if (count == 0)
-        loader_fail(loader, line, "struct(%s) has no fields", text);
-    for (size_t i = 0; i < count; i++) {
-        struct argument *field = ARRAY_APPEND(argument->fields, argument->field_count);
-        read_plain(loader, texts[i], line, known, field);
-        if (field->kind != ARGUMENT_SCALAR)
-            loader_fail(loader, line, "field '%s' of a struct is not a scalar", texts[i]);
-    }
-    if (argument_field_offset(argument, argument->field_count) > STRUCT_BYTES)
-        loader_fail(loader, line, "struct(%s) has more than 64 bytes", text);
-    text_split_release(texts, count);
-}
-
-/* "a, b, c by m * k", the inside of pointers: of `c`, pointers to its parts of so many elements. */
-static void read_pointers(struct loader *loader, const char *text, int line,
-                          const struct names *known, struct argument *argument)
+/* "float 1, int32 n", the inside of a struct; or "a, b, c by m * k", of pointers: of `c`, to its parts of so
+ * many elements. */
+static void read_fields(struct loader *loader, const char *inner, const struct place *at,
+                        struct argument *argument)
 {
     static const char by[] = " by ";
+    bool pointers = argument->kind == ARGUMENT_POINTERS;
     char **texts;
-    size_t count = text_split(text, ',', &texts);
-    argument->kind = ARGUMENT_POINTERS;
+    size_t count = loader_split(loader, inner, ',', &texts);
     if (count == 0)
-        loader_fail(loader, line, "pointers(%s) has no buffers", text);
+        loader_fail(loader, at->line,
+                    pointers ? "pointers(%s) has no buffers" : "struct(%s) has no fields", inner);
     for (size_t i = 0; i < count; i++) {
         struct argument *field = ARRAY_APPEND(argument->fields, argument->field_count);
-        char *part = strstr(texts[i], by);
+        char *part = pointers ? strstr(texts[i], by) : NULL;
         if (part != NULL) {
             *part = '\0';
-            field->part = loader_expression(loader, part + strlen(by), line, known);
+            field->part = loader_expression(loader, part + strlen(by), at);
         }
-        read_plain(loader, texts[i], line, known, field);
-        if (field->kind != ARGUMENT_BUFFER)
-            loader_fail(loader, line, "'%s' among pointers is not a buffer", texts[i]);
+        read_plain(loader, texts[i], at, field);
+        if (field->kind != (pointers ? ARGUMENT_BUFFER : ARGUMENT_SCALAR))
+            loader_fail(loader, at->line,
+                        pointers ? "'%s' among pointers is not a buffer"
+                                 : "field '%s' of a struct is not a scalar",
+                        texts[i]);
     }
-    text_split_release(texts, count);
+    (void)template_keep(loader->template, argument->fields);
+    if (!pointers && argument_field_offset(argument, argument->field_count) > STRUCT_BYTES)
+        loader_fail(loader, at->line, "struct(%s) has more than 64 bytes", inner);
 }
 
 /* --- textures --- */
@@ -107,34 +94,32 @@ static bool read_texture_word(const char *text, struct texture_options *options)
 }
 
 /* "image, width, height, linear, …": the buffer, then nothing or two extents, then words. */
-static void read_texture(struct loader *loader, const char *inner, int line,
-                         const struct names *known, struct argument *argument)
+static void read_texture(struct loader *loader, const char *inner, const struct place *at,
+                         struct argument *argument)
 {
     char **parts;
-    size_t count = text_split(inner, ',', &parts);
+    size_t count = loader_split(loader, inner, ',', &parts);
     size_t extents = 0;
     bool words = false;
-    argument->kind = ARGUMENT_TEXTURE;
     argument->texture.address = TEXTURE_CLAMP;
     if (count == 0 || !names_have(loader->buffers.items, parts[0]))
-        loader_fail(loader, line, "'texture(%s)' is not a texture over a buffer", inner);
+        loader_fail(loader, at->line, "'texture(%s)' is not a texture over a buffer", inner);
     for (size_t i = 0; i < count && !loader_failed(loader); i++) {
         if (i == 0)
-            argument->expression = loader_expression(loader, parts[0], line, known);
+            argument->expression = loader_expression(loader, parts[0], at);
         else if (read_texture_word(parts[i], &argument->texture))
             words = true;
         else if (words || extents == 2)
-            loader_fail(loader, line,
+            loader_fail(loader, at->line,
                         "'%s' in a texture is none of point, linear, clamp, border, wrap, "
                         "mirror, normalized, as_float",
                         parts[i]);
         else
-            argument->extents[extents++] = loader_expression(loader, parts[i], line, known);
+            argument->extents[extents++] = loader_expression(loader, parts[i], at);
     }
     if (extents == 1 || (extents == 0 && words))
-        loader_fail(loader, line,
+        loader_fail(loader, at->line,
                     "texture(%s, …) needs a width and a height, or neither and no words", parts[0]);
-    text_split_release(parts, count);
 }
 
 /* --- tensor maps --- */
@@ -153,27 +138,28 @@ static bool is_tuple(const char *text)
 
 /* "(k, m)", or one expression: `*count` expressions or, if it is 0, 1 to TENSOR_RANK, which sets
  * it. */
-static void read_tuple(struct loader *loader, const char *text, int line, const struct names *known,
+static void read_tuple(struct loader *loader, const char *text, const struct place *at,
                        struct expression **expressions, size_t *count)
 {
-    bool tuple = is_tuple(text);
-    char *inner = alloc_string_n(text + tuple, strlen(text) - 2 * (size_t)tuple);
+    char *inner = loader_copy(loader, text);
     char **parts;
-    size_t found = text_split(inner, ',', &parts);
+    if (is_tuple(inner)) {
+        inner[strlen(inner) - 1] = '\0';
+        inner++;
+    }
+    size_t found = loader_split(loader, inner, ',', &parts);
     size_t least = *count > 0 ? *count : 1;
     size_t most = *count > 0 ? *count : TENSOR_RANK;
     if (found < least || found > most)
-        loader_fail(loader, line, "'%s' of a tensor map has %zu expressions; it takes %zu%s", text,
-                    found, least, least < most ? " to 5" : "");
+        loader_fail(loader, at->line, "'%s' of a tensor map has %zu expressions; it takes %zu%s",
+                    text, found, least, least < most ? " to 5" : "");
     for (size_t i = 0; i < found && !loader_failed(loader); i++)
-        expressions[i] = loader_expression(loader, parts[i], line, known);
+        expressions[i] = loader_expression(loader, parts[i], at);
     *count = found;
-    text_split_release(parts, found);
-    free(inner);
 }
 
-static void read_tensor_option(struct loader *loader, const char *text, int line,
-                               const struct names *known, struct tensor_map_options *options)
+static void read_tensor_option(struct loader *loader, const char *text, const struct place *at,
+                               struct tensor_map_options *options)
 {
     const struct {
         const char *word;
@@ -184,7 +170,7 @@ static void read_tensor_option(struct loader *loader, const char *text, int line
                  {"l2", &options->l2, 1},
                  {"strides", &options->strides[1], options->rank - 1},
                  {"steps", &options->steps[0], options->rank}};
-    char *copy = alloc_string(text);
+    char *copy = loader_copy(loader, text);
     char *inner;
     bool call = split_call(copy, &inner);
     bool is_known = !call && strcmp(text, "fill_nan") == 0;
@@ -195,38 +181,36 @@ static void read_tensor_option(struct loader *loader, const char *text, int line
             continue;
         is_known = true;
         if (words[i].expressions[0] != NULL)
-            loader_fail(loader, line, "'%s' is given twice in a tensor map", copy);
-        read_tuple(loader, inner, line, known, words[i].expressions, &count);
+            loader_fail(loader, at->line, "'%s' is given twice in a tensor map", copy);
+        read_tuple(loader, inner, at, words[i].expressions, &count);
     }
     if (!is_known)
-        loader_fail(loader, line,
+        loader_fail(loader, at->line,
                     "'%s' in a tensor map is none of swizzle(64), interleave(32), l2(256), "
                     "strides(n), steps(1, 2), fill_nan",
                     text);
-    free(copy);
 }
 
 /* "a, (k, m), (64, 32), swizzle(128)": the buffer, its dimensions, a box, and options. */
-static void read_tensor_map(struct loader *loader, const char *inner, int line,
-                            const struct names *known, struct argument *argument)
+static void read_tensor_map(struct loader *loader, const char *inner, const struct place *at,
+                            struct argument *argument)
 {
-    struct tensor_map_options *options = alloc_zeroed(1, sizeof *options);
+    struct tensor_map_options *options =
+        template_keep(loader->template, alloc_zeroed(1, sizeof *options));
     char **parts;
-    size_t count = text_split(inner, ',', &parts);
-    argument->kind = ARGUMENT_TENSOR_MAP;
+    size_t count = loader_split(loader, inner, ',', &parts);
     argument->tensor_map = options;
     if (count >= 3 && names_have(loader->buffers.items, parts[0])) {
-        argument->expression = loader_expression(loader, parts[0], line, known);
-        read_tuple(loader, parts[1], line, known, options->dimensions, &options->rank);
+        argument->expression = loader_expression(loader, parts[0], at);
+        read_tuple(loader, parts[1], at, options->dimensions, &options->rank);
         size_t box_rank = options->rank;
-        read_tuple(loader, parts[2], line, known, options->box, &box_rank);
+        read_tuple(loader, parts[2], at, options->box, &box_rank);
     } else {
-        loader_fail(loader, line,
+        loader_fail(loader, at->line,
                     "'tensor_map(%s)' does not name a buffer, its dimensions and a box", inner);
     }
     for (size_t i = 3; i < count && !loader_failed(loader); i++)
-        read_tensor_option(loader, parts[i], line, known, options);
-    text_split_release(parts, count);
+        read_tensor_option(loader, parts[i], at, options);
 }
 
 /* --- arguments --- */
@@ -237,38 +221,45 @@ static bool is_call(const char *text, const char *word)
     return strncmp(text, word, length) == 0 && text[length + strspn(text + length, " \t")] == '(';
 }
 
-static void read_argument(struct loader *loader, const char *text, int line,
-                          const struct names *known, struct argument *argument)
+static void read_argument(struct loader *loader, const char *text, const struct place *at,
+                          struct argument *argument)
 {
     static const struct {
         const char *word, *form;
-        void (*read)(struct loader *loader, const char *inner, int line, const struct names *known,
+        enum argument_kind kind;
+        void (*read)(struct loader *loader, const char *inner, const struct place *at,
                      struct argument *argument);
-    } calls[] = {{"struct", "of the form struct(float 1, int32 n)", read_struct},
-                 {"pointers", "of the form pointers(a, b)", read_pointers},
-                 {"texture", "a texture over a buffer", read_texture},
-                 {"tensor_map", "of the form tensor_map(a, (n, m), (64, 32))", read_tensor_map}};
+    } calls[] = {{"struct", "of the form struct(float 1, int32 n)", ARGUMENT_STRUCT, read_fields},
+                 {"pointers", "of the form pointers(a, b)", ARGUMENT_POINTERS, read_fields},
+                 {"texture", "a texture over a buffer", ARGUMENT_TEXTURE, read_texture},
+                 {"tensor_map", "of the form tensor_map(a, (n, m), (64, 32))", ARGUMENT_TENSOR_MAP,
+                  read_tensor_map}};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
         if (!is_call(text, calls[i].word))
             continue;
-        char *copy = alloc_string(text);
         char *inner;
-        if (split_call(copy, &inner))
-            calls[i].read(loader, inner, line, known, argument);
+        argument->kind = calls[i].kind;
+        if (split_call(loader_copy(loader, text), &inner))
+            calls[i].read(loader, inner, at, argument);
         else
-            loader_fail(loader, line, "'%s' is not %s", text, calls[i].form);
-        free(copy);
+            loader_fail(loader, at->line, "'%s' is not %s", text, calls[i].form);
         return;
     }
-    read_plain(loader, text, line, known, argument);
+    read_plain(loader, text, at, argument);
 }
 
-void loader_append_arguments(struct loader *loader, char **texts, size_t count, int line,
-                             const struct names *known, struct launch *launch)
+void loader_read_arguments(struct loader *loader, char **texts, size_t count,
+                           const struct place *at, struct launch *launch)
 {
+    struct names names = {0};
+    const struct place own = {at->line, &names};
+    names_add_all(&names, at->known->items);
+    names_add_all(&names, loader->buffers.items);
     for (size_t i = 0; i < count && !loader_failed(loader); i++)
-        read_argument(loader, texts[i], line, known,
+        read_argument(loader, texts[i], &own,
                       ARRAY_APPEND(launch->arguments, launch->argument_count));
+    (void)template_keep(loader->template, launch->arguments);
+    free(names.items);
 }
 
 void loader_refuse_name(struct loader *loader, const struct launch *launch, const char *name,
@@ -301,14 +292,13 @@ static void read_extents(struct loader *loader, const char *section, const char 
     if (entry == NULL)
         return;
     char **texts;
-    size_t parts = text_split(entry->value, ',', &texts);
+    size_t parts = loader_split(loader, entry->value, ',', &texts);
     if (parts < 1 || parts > 3)
         loader_fail(loader, entry->line, "'%s' takes 1 to 3 expressions", key);
     for (size_t i = 0; i < parts && !loader_failed(loader); i++) {
-        extents[i] = loader_expression(loader, texts[i], entry->line, known);
+        extents[i] = loader_expression(loader, texts[i], &(struct place){entry->line, known});
         *count += extents[i] != NULL;
     }
-    text_split_release(texts, parts);
 }
 
 static int line_of(struct loader *loader, const char *section, const char *key, int otherwise)
@@ -326,6 +316,9 @@ static void take_entry(struct loader *loader, struct launch *launch)
     bool found = source_signature_read(source->text, entry, &launch->signature);
     for (size_t i = 0; i < source->unit_count && !found; i++)
         found = source_signature_read(source->units[i].text, entry, &launch->signature);
+    for (size_t i = 0; i < launch->signature.count; i++)
+        (void)template_keep(template, launch->signature.parameters[i].text);
+    (void)template_keep(template, launch->signature.parameters);
     if (strlen(entry) >= ENTRY_BYTES)
         loader_fail(loader, launch->lines.entry, "entry '%s' has more than 255 bytes", entry);
     if (strpbrk(entry, "<:") == NULL)
@@ -355,14 +348,9 @@ void loader_read_geometry(struct loader *loader, const char *section, const stru
     const struct ini_entry *arguments = loader_get(loader, section, "arguments");
     if (arguments == NULL)
         return;
-    struct names names = {0};
     char **texts;
-    size_t count = text_split(arguments->value, ',', &texts);
-    names_add_all(&names, known->items);
-    names_add_all(&names, loader->buffers.items);
-    loader_append_arguments(loader, texts, count, arguments->line, &names, launch);
-    text_split_release(texts, count);
-    free(names.items);
+    size_t count = loader_split(loader, arguments->value, ',', &texts);
+    loader_read_arguments(loader, texts, count, &(struct place){arguments->line, known}, launch);
 }
 
 /* The loop variable is a name of its own. */
@@ -400,11 +388,11 @@ void loader_read_launch(struct loader *loader, const char *section, struct launc
     const struct ini_entry *entry = loader_need(loader, section, launch->line, "entry");
     if (entry == NULL)
         return;
-    launch->entry = alloc_string(entry->value);
+    launch->entry = entry->value;
     names_add_all(&known, loader->base.items);
     names_add_all(&known, launch_stat_names());
     for (size_t i = 0; &loader->template->launches[i / 2] != launch; i++)
-        names_add(&known, loader->made[i]);
+        names_add(&known, loader->made.items[i]);
     read_loop_name(loader, section, launch, &known);
     launch->when = loader_expression_of(loader, section, "when", &loader->base);
     loader_read_geometry(loader, section, &known, launch);

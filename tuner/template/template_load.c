@@ -259,7 +259,7 @@ static void read_constraints(struct loader *loader)
         const struct ini_entry *entry = &template->ini.entries[i];
         if (entry->key != NULL && strcmp(entry->key, "constraint") == 0)
             *ARRAY_APPEND(template->constraints, template->constraint_count) =
-                loader_expression(loader, entry->value, entry->line, &known);
+                loader_expression(loader, entry->value, &(struct place){entry->line, &known});
     }
 }
 

@@ -8,48 +8,51 @@
 
 enum { RANGE_LIMIT = 4096 };
 
-static void append_part(char ***parts, size_t *count, const char *start, const char *stop)
+/* The part between the two, without the blanks around it. */
+static char *trim(char *start, char *stop)
 {
     while (start < stop && isspace((unsigned char)*start))
         start++;
     while (stop > start && isspace((unsigned char)stop[-1]))
         stop--;
-    *ARRAY_APPEND(*parts, *count) = alloc_string_n(start, (size_t)(stop - start));
+    *stop = '\0';
+    return start;
 }
 
 size_t text_split(const char *text, char separator, char ***parts)
 {
+    size_t most = 1;
+    for (const char *at = text; *at != '\0'; at++)
+        most += *at == separator;
+    *parts = alloc_zeroed(most * sizeof **parts + strlen(text) + 1, 1);
+    char *start = strcpy((char *)(*parts + most), text); // NOLINT: there is room
     size_t count = 0;
     int depth = 0;
     char quote = '\0';
-    *parts = NULL;
     if (text[strspn(text, " \t")] == '\0')
         return 0;
-    const char *start = text;
-    const char *p = text;
-    for (; *p != '\0'; p++) {
-        if (quote != '\0') {
-            quote = (char)(*p == quote ? '\0' : quote);
-        } else if (*p == '"' || *p == '\'') {
-            quote = *p;
-        } else if (*p == '(') {
-            depth++;
-        } else if (*p == ')') {
-            depth--;
-        } else if (*p == separator && depth == 0) {
-            append_part(parts, &count, start, p);
-            start = p + 1;
+    for (char *at = start;; at++) {
+        char character = *at;
+        if (character == '\0' || (character == separator && depth == 0 && quote == '\0')) {
+            (*parts)[count++] = trim(start, at);
+            start = at + 1;
+            if (character == '\0')
+                return count;
+        } else if (quote != '\0') {
+            quote = (char)(character == quote ? '\0' : quote);
+        } else if (character == '"' || character == '\'') {
+            quote = character;
+        } else {
+            depth += (character == '(') - (character == ')');
         }
     }
-    append_part(parts, &count, start, p);
-    return count;
 }
 
-void text_split_release(char **parts, size_t count)
+void texts_free(char **texts, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        free(parts[i]);
-    free(parts);
+        free(texts[i]);
+    free(texts);
 }
 
 static int fail(const char *file, int line, const char *item, const char *message,
@@ -111,7 +114,7 @@ static int append_range(struct value_list *list, char *item, char *dots, const c
         if (count != 1 || value_parse(parts[0], &bounds[i], NULL) != 0 ||
             bounds[i].kind != VALUE_INTEGER)
             status = fail(file, line, whole, shape, error);
-        text_split_release(parts, count);
+        free(parts);
     }
     int64_t step = bounds[2].as.integer;
     if (status == 0 && (bounds[0].as.integer > bounds[1].as.integer || step < 1 ||
@@ -154,7 +157,7 @@ int value_list_parse(struct value_list *list, const char *text, const char *file
         else
             status = append_value(list, value, items[i], file, line, error);
     }
-    text_split_release(items, count);
+    free(items);
     if (status != 0)
         value_list_release(list);
     return status;
@@ -178,9 +181,7 @@ void value_list_single(struct value_list *list, struct value value)
 
 void value_list_release(struct value_list *list)
 {
-    for (size_t i = 0; i < list->word_count; i++)
-        free(list->words[i]);
-    free(list->words);
+    texts_free(list->words, list->word_count);
     free(list->values);
     *list = (struct value_list){0};
 }

@@ -33,14 +33,16 @@ void value_list_single(struct value_list *list, struct value value);
 void value_list_release(struct value_list *list);
 
 /*
- * Splits `text` at `separator` outside of parentheses and quotes into new strings without
- * surrounding blanks; an empty text gives no parts. Free the parts and the array.
+ * Splits `text` at `separator` outside of parentheses and quotes into parts without surrounding blanks,
+ * which may be changed; an empty text gives no parts. free() of the array frees them, too.
  */
 size_t text_split(const char *text, char separator, char ***parts);
-void text_split_release(char **parts, size_t count);
 
-/* A growing list of borrowed names. Always ended by NULL, which `count` includes. An empty list is {0} and has no items. free(items)
- * releases it. */
+/* Frees strings, each of which was allocated, and their array. */
+void texts_free(char **texts, size_t count);
+
+/* A growing list of borrowed names. Always ended by NULL, which `count` includes. An empty list is {0} and
+ * has no items. free(items) releases it. */
 struct names {
     const char **items;
     size_t count;

@@ -116,7 +116,7 @@ static void add_parameters(struct field *field, const char *lists)
     size_t count = text_split(lists, ';', &parts);
     for (size_t i = 0; i < count; i++)
         add_parameter(field, parts[i]);
-    text_split_release(parts, count);
+    free(parts);
 }
 
 static void add_constraints(struct field *field, const char *texts)
@@ -125,7 +125,7 @@ static void add_constraints(struct field *field, const char *texts)
     size_t count = text_split(texts, ';', &parts);
     for (size_t i = 0; i < count; i++)
         add_constraint(field, parts[i]);
-    text_split_release(parts, count);
+    free(parts);
 }
 
 /* The number of points, of those left, and of those that each constraint rejected; or the error. A new string. */
