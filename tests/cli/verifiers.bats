@@ -54,6 +54,15 @@ good:measured good:measured good:measured good:measured "
     equal "$(column outcome):$(column reason)" "wrong_result:more was not written"
 }
 
+@test "an output that is rightly 0 was written" {
+    printf '[larger]\nblock_size = 128, 256\n' | sweep
+    sed -i '/buffer.out/,/type/s/int32/uint32/;s/integers(-1000, 1000)/constant(0)/;0,/^compare.*/s///' templates/larger.ini
+    sed -i 's/int \*out/unsigned *out/;s/int \*reference/unsigned *reference/' templates/larger.cu
+    echo 'extern "C" __global__ void march_count(const unsigned *, const unsigned *, u64 *, u64, double) {}' >>templates/larger.cu
+    printf '[verify.out]\nentry = march_count\ngrid = 4\nblock = 64\narguments = out, reference, wrong, uint64 0, double 0\n' >>templates/larger.ini
+    measures 2 --config sweep.ini
+}
+
 @test "a verifier that crashes is named" {
     printf '[march]\nsteps = 1, 2\n' | sweep
     verifier march_faulty_count

@@ -350,7 +350,8 @@ static bool judge_constants(const struct verify *verify, char reason[VERIFY_REAS
     return true;
 }
 
-/* A verifier that computes differences may take the poison, which is NaN, for right. */
+/* A verifier that computes differences may take the poison, which is NaN, for right. Zeros, which are the
+ * poison of unsigned numbers in some runs, say nothing. */
 static bool judge_verifier(const struct device_problem *problem,
                            const struct device_variant *variant, size_t index,
                            char reason[VERIFY_REASON_BYTES])
@@ -359,7 +360,8 @@ static bool judge_verifier(const struct device_problem *problem,
     const struct device_buffer *out = &variant->data.buffers[verifier->buffer];
     const uint64_t *found = found_of(problem, CHECKED_VERIFIER, index);
     bool output = problem->template.buffers[verifier->buffer].access == ACCESS_WRITE &&
-                  element_bytes(out->type) >= ELEMENT_POISON_BYTES;
+                  element_bytes(out->type) >= ELEMENT_POISON_BYTES &&
+                  device_variant_poison(variant, verifier->buffer, out->type) != 0;
     if (found[FOUND_WRONG] != 0)
         (void)snprintf(reason, VERIFY_REASON_BYTES,
                        "verifier '%s' counts %" PRIu64 " wrong elements of %s",
