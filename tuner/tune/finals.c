@@ -472,22 +472,43 @@ static int verify_unproven(struct finals *finals, struct error *error)
     return status;
 }
 
-/*
- * After the rounds. The winner endures, which may take as long as its samples did, on the data of the rounds;
- * then all are verified on the other data: what one has begun to remember during the rounds is wrong there.
- */
+static int refuse_losses(struct error *error)
+{
+    return error_set(error, ERROR_WORKER, "GPU workers are lost too often to verify the finalists");
+}
+
+/* The winner endures, which may take as long as its samples did, on the data of the rounds; then the same
+ * worker verifies it on the other data: what one has begun to remember during the rounds is wrong there, unless
+ * the worker is replaced, and forgets it. */
+static int verify_winner(struct finals *finals, size_t winner, unsigned other_data,
+                         struct error *error)
+{
+    const struct device_client *client = finals->gpu->client;
+    bool lost = true;
+    int status = 0;
+    for (size_t pass = 0; status == 0 && lost && !finals->contenders[winner].out; pass++) {
+        if (pass > PASSES)
+            return refuse_losses(error);
+        finals->data_set = finals->rounds_data;
+        status = verify_in(finals, winner, LAST_RUNS, true, error);
+        const unsigned losses = device_client_losses(client);
+        finals->data_set = other_data;
+        if (status == 0 && has_both(finals))
+            status = verify_in(finals, winner, LAST_RUNS, false, error);
+        lost = device_client_losses(client) != losses;
+    }
+    finals->endured = winner;
+    return status;
+}
+
+/* After the rounds: all on the other data. */
 static int verify_last(struct finals *finals, struct error *error)
 {
     const size_t winner = finals->verdict.winner;
-    if (count_in(finals) == 0)
-        return 0;
-    finals->data_set = finals->rounds_data;
-    int status = verify_in(finals, winner, LAST_RUNS, true, error);
-    finals->endured = winner;
-    if (has_both(finals))
-        finals->data_set = finals->rounds_data == 0 ? FINAL_DATA_SET : 0;
+    const unsigned other_data = has_both(finals) && finals->rounds_data == 0 ? FINAL_DATA_SET : 0;
+    int status = count_in(finals) > 0 ? verify_winner(finals, winner, other_data, error) : 0;
     for (size_t i = 0; i < finals->count && status == 0; i++)
-        if (i != winner || has_both(finals))
+        if (i != winner)
             status = verify_in(finals, i, LAST_RUNS, false, error);
     return status;
 }
@@ -510,8 +531,7 @@ static int verify_on_both(struct finals *finals, struct error *error)
     int status = 0;
     for (size_t pass = 0; status == 0 && has_both(finals) && !all_are_proven(finals); pass++) {
         if (pass > finals->count + PASSES)
-            return error_set(error, ERROR_WORKER,
-                             "GPU workers are lost too often to verify the finalists");
+            return refuse_losses(error);
         finals->data_set = 0;
         status = verify_unproven(finals, error);
         finals->data_set = FINAL_DATA_SET;

@@ -188,6 +188,19 @@ static void no_template_is_blamed_for_damage(void **state)
     fixture_assert_winner(20);
 }
 
+/* Killed when it verifies the winner on the other data, after the winner's many runs: the next worker knows
+ * nothing of these, and has them run again. */
+static void a_new_worker_runs_the_winner_as_often_again(void **state)
+{
+    fixture_sections =
+        "[buffer.in]\ntype = float\nlength = n\naccess = read\nfill = uniform(0, 1)\n";
+    fixture_check(
+        hold("verify:us=20 5 signal 9\nverify:us=20 9 fail wrong_result\n", "us = 20, 25", 10));
+    fixture_sections = "";
+    fixture_assert_outcome(20, OUTCOME_WRONG_RESULT, "scripted");
+    fixture_assert_winner(25);
+}
+
 static void the_last_one_left_wins(void **state)
 {
     fixture_check(
@@ -267,6 +280,7 @@ int main(int argc, char **argv)
         TUNING_TEST(the_winner_stays_when_a_rival_fails_at_the_end),
         TUNING_TEST(damage_is_blamed_on_its_culprit),
         TUNING_TEST(no_template_is_blamed_for_damage),
+        TUNING_TEST(a_new_worker_runs_the_winner_as_often_again),
         TUNING_TEST(the_last_one_left_wins),
         TUNING_TEST(if_everyone_fails_nobody_wins),
         TUNING_TEST(finals_are_held_again_among_those_left),
