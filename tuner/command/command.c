@@ -89,30 +89,6 @@ struct poptOption option_record_on_network(struct command_options *options)
         "may write to it");
 }
 
-/* Copies the arguments that are left, which belong to the context; the new array ends with NULL. */
-static char **copy_arguments(poptContext context)
-{
-    char **copies = NULL;
-    size_t count = 0;
-    const char *argument;
-    while ((argument = poptGetArg(context)) != NULL)
-        *ARRAY_APPEND(copies, count) = alloc_string(argument);
-    *ARRAY_APPEND(copies, count) = NULL;
-    return copies;
-}
-
-/* The command's options and --help; a new array. */
-static struct poptOption *add_help(const struct poptOption *options, int *asked)
-{
-    struct poptOption *table = NULL;
-    size_t count = 0;
-    for (; options->longName != NULL; options++)
-        *ARRAY_APPEND(table, count) = *options;
-    *ARRAY_APPEND(table, count) = option_flag("help", 'h', asked, "show this help");
-    *ARRAY_APPEND(table, count) = (struct poptOption)POPT_TABLEEND;
-    return table;
-}
-
 /* An empty value is that of an unset variable. Taken for a folder, it would be the root folder. */
 static int check_values(const char *command, const struct poptOption *options, struct error *error)
 {
@@ -129,17 +105,21 @@ static int check_values(const char *command, const struct poptOption *options, s
     return 0;
 }
 
-/* Returns 0, 1 if help was printed, or an error. */
-static int parse(int argc, const char **argv, const struct command_line *line, char ***arguments,
-                 struct error *error)
+/* Parses what is left of `command`'s arguments. Returns 0, 1 if help was printed, or an error. */
+static int parse(int argc, const char **argv, const char *command, const struct command_line *line,
+                 char ***arguments, struct error *error)
 {
     int help_asked = 0;
-    struct poptOption *table = add_help(line->options, &help_asked);
+    struct poptOption *table = NULL; /* the command's options and --help */
+    size_t option_count = 0;
+    size_t argument_count = 0;
+    const char *argument;
+    for (const struct poptOption *option = line->options; option->longName != NULL; option++)
+        *ARRAY_APPEND(table, option_count) = *option;
+    *ARRAY_APPEND(table, option_count) = option_flag("help", 'h', &help_asked, "show this help");
+    *ARRAY_APPEND(table, option_count) = (struct poptOption)POPT_TABLEEND;
     char *intro = alloc_format("%s\n\nOptions:", line->help); /* popt's list of them follows */
-    const char **named = alloc_zeroed((size_t)argc + 1, sizeof *named);
-    memcpy(named, argv, (size_t)argc * sizeof *named);
-    named[0] = "autotune"; /* the usage begins with the command */
-    poptContext context = poptGetContext("autotune", argc, named, table, 0);
+    poptContext context = poptGetContext("autotune", argc, argv, table, 0);
     poptSetOtherOptionHelp(context, intro);
     int result = poptGetNextOpt(context);
     int status = 0;
@@ -148,19 +128,20 @@ static int parse(int argc, const char **argv, const struct command_line *line, c
                            poptBadOption(context, POPT_BADOPTION_NOALIAS),
                            result == POPT_ERROR_BADNUMBER ? "expected a whole number"
                                                           : poptStrerror(result),
-                           argv[0]);
+                           command);
     else if (help_asked)
         poptPrintHelp(context, stdout, 0);
     else
-        status = check_values(argv[0], line->options, error);
-    *arguments = copy_arguments(context);
+        status = check_values(command, line->options, error);
+    while ((argument = poptGetArg(context)) != NULL) /* they belong to the context */
+        *ARRAY_APPEND(*arguments, argument_count) = alloc_string(argument);
+    *ARRAY_APPEND(*arguments, argument_count) = NULL;
     poptFreeContext(context);
-    free(named);
     free(intro);
     free(table);
     if (status == 0 && !help_asked && line->takes != TAKES_ARGUMENTS && (*arguments)[0] != NULL)
         status = error_set(error, ERROR_USAGE, "unexpected argument '%s'; see `autotune %s --help`",
-                           (*arguments)[0], argv[0]);
+                           (*arguments)[0], command);
     return status != 0 ? status : help_asked;
 }
 
@@ -181,12 +162,16 @@ static void free_options(const struct poptOption *options)
     }
 }
 
+bool command_is_among(const char *name, const char *const *names)
+{
+    while (*names != NULL && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
 bool command_wants_kernel(char *const *kernels, const char *kernel)
 {
-    bool wanted = kernels == NULL;
-    for (; kernels != NULL && *kernels != NULL; kernels++)
-        wanted = wanted || strcmp(*kernels, kernel) == 0;
-    return wanted;
+    return kernels == NULL || command_is_among(kernel, (const char *const *)kernels);
 }
 
 int command_read_tuned(const char *path, struct tuned_file *tuned, struct error *error)
@@ -210,29 +195,19 @@ int command_load_table(const char *path, struct tuned_table **table, struct erro
     return 0;
 }
 
-static bool is_known(const char *name, const char *const *known, size_t count)
-{
-    size_t i = 0;
-    while (i < count && strcmp(known[i], name) != 0)
-        i++;
-    return i < count;
-}
-
 int command_check_kernels(char *const *kernels, const char *const *names, size_t count,
                           struct error *error)
 {
-    const char **known = alloc_zeroed(count + 1, sizeof *known);
+    const char **known = alloc_zeroed(count + 1, sizeof *known); /* each once */
     size_t known_count = 0;
     int status = 0;
     for (size_t i = 0; i < count; i++)
-        if (!is_known(names[i], known, known_count))
+        if (!command_is_among(names[i], known))
             known[known_count++] = names[i];
     for (; kernels != NULL && *kernels != NULL && status == 0; kernels++)
-        if (!is_known(*kernels, known, known_count)) {
-            status = ERROR_USAGE;
+        if (!command_is_among(*kernels, known)) {
             (void)suggestion_unknown("", 0, "kernel", *kernels, known, error);
-            if (error != NULL)
-                error->code = ERROR_USAGE;
+            status = error->code = ERROR_USAGE;
         }
     free(known);
     return status;
@@ -346,9 +321,9 @@ int command_value_set(struct bindings *values, const char *setting, struct error
                       error);
 }
 
-/* Takes every --NAME VALUE and --NAME=VALUE whose NAME is not an option's. The others are in `rest`, an array with room
- * for all arguments; `*count` is their number. */
-static int take_values(struct command_input *input, const struct poptOption *table,
+/* Takes every --NAME VALUE and --NAME=VALUE whose NAME is not an option's, if the command takes values. The others are
+ * in `rest`, an array with room for all arguments; `*count` is their number. */
+static int take_values(struct command_input *input, const struct command_line *line,
                        const char **rest, int *count, struct error *error)
 {
     int status = 0;
@@ -356,7 +331,8 @@ static int take_values(struct command_input *input, const struct poptOption *tab
         bool is_long = strncmp(input->argv[i], "--", 2) == 0 && input->argv[i][2] != '\0';
         const char *name = input->argv[i] + (is_long ? 2 : 0);
         size_t length = strcspn(name, "=");
-        if (i == 0 || !is_long || has_option(table, name, length))
+        if (line->takes != TAKES_VALUES || i == 0 || !is_long ||
+            has_option(line->options, name, length))
             rest[(*count)++] = input->argv[i];
         else if (name[length] == '=')
             status = take_value(&input->values, name, length, name + length + 1, error);
@@ -373,12 +349,10 @@ int command_perform(int argc, const char **argv, const struct command_line *line
     struct command_input input = {.argc = argc, .argv = argv};
     const char **rest = alloc_zeroed((size_t)argc + 1, sizeof *rest);
     int count = 0;
-    int status = 0;
-    if (line->takes == TAKES_VALUES)
-        status = take_values(&input, line->options, rest, &count, error);
+    int status = take_values(&input, line, rest, &count, error);
+    rest[0] = "autotune"; /* the usage begins with the command */
     if (status == 0)
-        status = line->takes == TAKES_VALUES ? parse(count, rest, line, &input.arguments, error)
-                                             : parse(argc, argv, line, &input.arguments, error);
+        status = parse(count, rest, argv[0], line, &input.arguments, error);
     if (status == 0)
         status = line->run(line->user, &input, error);
     bindings_release(&input.values);

@@ -138,6 +138,9 @@ int command_count_variants(const struct sweep_kernel *kernel, const struct bindi
                            struct error *error);
 const char *command_variants_text(uint64_t variants, char buffer[32]);
 
+/* Whether `names`, ended by NULL, has `name`. */
+bool command_is_among(const char *name, const char *const *names);
+
 /* Whether `kernels`, the names of --kernel, has `kernel`, or is NULL. */
 bool command_wants_kernel(char *const *kernels, const char *kernel);
 

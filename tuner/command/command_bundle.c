@@ -190,20 +190,6 @@ static const struct template *take_template(struct bundle *bundle, const struct 
 
 /* --- cubins --- */
 
-/* Writes a cubin and the file beside it. */
-static int write_cubin_file(struct bundle *bundle, const char *path,
-                            const struct cubin_origin *origin,
-                            const struct compilation *compilation, struct error *error)
-{
-    if (interrupt_requested())
-        return error_set(error, ERROR_INTERRUPTED, "interrupted");
-    char *beside = alloc_format("%s.hash", path);
-    note_file(bundle, path);
-    note_file(bundle, beside);
-    free(beside);
-    return bundled_cubin_write(path, origin, compilation, error);
-}
-
 /* A new string: "WORK/cubin/KERNEL-HASH.cubin", and of a cover "…-HASH-N.cubin". NULL if the section's
  * name is not "KERNEL HASH": tuned_cubin_path() would not find it. */
 static char *cubin_path(const struct bundle *bundle, const struct tuned_entry *entry, size_t index)
@@ -219,29 +205,41 @@ static char *cubin_path(const struct bundle *bundle, const struct tuned_entry *e
                               index + 1);
 }
 
-/* A configuration's values as libtuned_kernel binds them: with the template's defaults. */
-static int bind_entry(const struct tuned_entry *entry, size_t index,
-                      const struct template *template, struct bindings *parameters,
-                      struct bindings *problem, struct error *error)
+/* Compiles a variant, or if `build` is NULL the source of `from`, and writes the cubin with the file beside it. */
+static int write_cubin(struct bundle *bundle, const char *path, const struct cubin_origin *from,
+                       const struct build *build, const char *arch, struct error *error)
 {
-    struct bindings values = cover_entry_parameters(entry, index);
-    bindings_append(&values, &entry->problem);
-    bool other_version = strcmp(template->hash, entry->template_hash) != 0;
-    int status = build_bind(template, &values, other_version, parameters, problem, error);
-    bindings_release(&values);
+    struct compilation compilation = {0};
+    bool compiled = false;
+    int status = build != NULL
+                     ? single_compile_cubin(&bundle->builder, build, &compilation, &compiled, error)
+                     : single_compile_source_cubin(&bundle->builder, from->source, from->options,
+                                                   arch, &compilation, &compiled, error);
+    if (status == 0 && interrupt_requested())
+        status = error_set(error, ERROR_INTERRUPTED, "interrupted");
+    if (status == 0) {
+        char *beside = alloc_format("%s.hash", path);
+        note_file(bundle, path);
+        note_file(bundle, beside);
+        free(beside);
+        status = bundled_cubin_write(path, from, &compilation, error);
+        bundle->compiled += compiled;
+        bundle->cubins++;
+    }
+    compilation_release(&compilation);
     return status;
 }
 
-static int write_cubin(struct bundle *bundle, const struct tuned_entry *entry, size_t index,
-                       const struct template *template, struct error *error)
+/* The cubin of a configuration, whose values are bound as libtuned_kernel does: with the template's defaults. */
+static int add_cubin(struct bundle *bundle, const struct tuned_entry *entry, size_t index,
+                     const struct template *template, struct error *error)
 {
     struct bindings parameters = {0};
     struct bindings problem = {0};
     const struct build build = {template, &parameters, &problem, entry->arch, false};
     struct options options = {0};
     const struct cubin_origin from = {&template->source, &options, entry->compute_capability};
-    struct compilation compilation = {0};
-    bool compiled = false;
+    bool other_version = strcmp(template->hash, entry->template_hash) != 0;
     char *path = cubin_path(bundle, entry, index);
     if (path == NULL)
         return error_set(
@@ -249,19 +247,16 @@ static int write_cubin(struct bundle *bundle, const struct tuned_entry *entry, s
             "section '%s' must have the kernel and 8 hexadecimal digits as its name, as in "
             "[%s 00000001]",
             entry->section, entry->kernel);
-    int status = bind_entry(entry, index, template, &parameters, &problem, error);
+    struct bindings values = cover_entry_parameters(entry, index);
+    bindings_append(&values, &entry->problem);
+    int status = build_bind(template, &values, other_version, &parameters, &problem, error);
     if (status == 0)
-        status = single_compile_cubin(&bundle->builder, &build, &compilation, &compiled, error);
-    if (status == 0) {
         status = variant_options(template, &parameters, &problem, &options, error);
-        if (status == 0)
-            status = write_cubin_file(bundle, path, &from, &compilation, error);
-        options_release(&options);
-        bundle->compiled += compiled;
-        bundle->cubins++;
-    }
+    if (status == 0)
+        status = write_cubin(bundle, path, &from, &build, entry->arch, error);
+    options_release(&options);
+    bindings_release(&values);
     free(path);
-    compilation_release(&compilation);
     bindings_release(&parameters);
     bindings_release(&problem);
     return status;
@@ -281,7 +276,7 @@ static int add_entry(struct bundle *bundle, const struct tuned_entry *entry, str
                             entry->section);
     int status = 0;
     for (size_t i = 0; i < cover_entry_count(entry) && status == 0; i++)
-        status = write_cubin(bundle, entry, i, template, error);
+        status = add_cubin(bundle, entry, i, template, error);
     return status;
 }
 
@@ -318,28 +313,19 @@ static int define_entry(const struct tuned_table *table, const struct tuned_entr
                      entry->section);
 }
 
-static int write_own_cubin(struct bundle *bundle, const struct source *source,
-                           const struct tuned_definitions *definitions,
-                           const struct tuned_entry *entry, size_t index, struct error *error)
+static int add_own_cubin(struct bundle *bundle, const struct source *source,
+                         const struct tuned_definitions *definitions,
+                         const struct tuned_entry *entry, size_t index, struct error *error)
 {
     struct options options;
-    struct compilation compilation = {0};
-    bool compiled = false;
     application_source_options(source, definitions->items, definitions->count, &options);
-    int status = single_compile_source_cubin(&bundle->builder, source, &options, entry->arch,
-                                             &compilation, &compiled, error);
-    if (status == 0) {
-        char *configuration = cubin_path(bundle, entry, index);
-        char *path = application_source_binary(source, definitions->items, definitions->count,
-                                               configuration);
-        const struct cubin_origin from = {source, &options, entry->compute_capability};
-        status = write_cubin_file(bundle, path, &from, &compilation, error);
-        bundle->compiled += compiled;
-        bundle->cubins++;
-        free(path);
-        free(configuration);
-    }
-    compilation_release(&compilation);
+    char *configuration = cubin_path(bundle, entry, index);
+    char *path =
+        application_source_binary(source, definitions->items, definitions->count, configuration);
+    const struct cubin_origin from = {source, &options, entry->compute_capability};
+    int status = write_cubin(bundle, path, &from, NULL, entry->arch, error);
+    free(path);
+    free(configuration);
     options_release(&options);
     return status;
 }
@@ -365,7 +351,7 @@ static int add_source(struct bundle *bundle, const struct tuned_table *table, co
         for (size_t j = 0; j < cover_entry_count(entry) && status == 0; j++) {
             status = define_entry(table, entry, j, &definitions, error);
             if (status == 0)
-                status = write_own_cubin(bundle, &source, &definitions, entry, j, error);
+                status = add_own_cubin(bundle, &source, &definitions, entry, j, error);
         }
     }
     source_release(&source);

@@ -37,32 +37,27 @@ static int load_tuned(const char *path, struct compare_set *set, size_t *covers,
     return status;
 }
 
-/* Adds the winner, and moves its samples. */
-static void add_winner(struct compare_set *set, struct study *study)
-{
-    struct result *winner = &study->results[study->winner];
-    struct compare_item *item = ARRAY_APPEND(set->items, set->count);
-    tuned_entry_from_study(study, &item->entry);
-    item->samples_ns = winner->samples_ns;
-    item->sample_count = winner->sample_count;
-    winner->samples_ns = NULL;
-    winner->sample_count = 0;
-}
-
 static int load_record(const char *path, struct compare_set *set, struct error *error)
 {
     struct study *studies = NULL;
     size_t count = 0;
     int status = command_read_record(path, &studies, &count, error);
     for (size_t i = 0; i < count; i++)
-        if (studies[i].has_winner && !studies[i].environment.static_mode)
-            add_winner(set, &studies[i]);
+        if (studies[i].has_winner && !studies[i].environment.static_mode) {
+            struct result *winner = &studies[i].results[studies[i].winner];
+            struct compare_item *item = ARRAY_APPEND(set->items, set->count);
+            tuned_entry_from_study(&studies[i], &item->entry);
+            item->samples_ns = winner->samples_ns; /* moved */
+            item->sample_count = winner->sample_count;
+            winner->samples_ns = NULL;
+            winner->sample_count = 0;
+        }
     command_free_studies(studies, count);
     return status;
 }
 
-/* Whether the file is an SQLite database, by its first bytes. Returns 0 or ERROR_USAGE. */
-static int is_database(const char *path, bool *database, struct error *error)
+/* A record, which is an SQLite database by its first bytes, or a tuned INI. */
+static int load_file(const char *path, struct compare_set *set, size_t *covers, struct error *error)
 {
     static const char magic[] = "SQLite format 3";
     char bytes[sizeof magic] = "";
@@ -71,17 +66,8 @@ static int is_database(const char *path, bool *database, struct error *error)
         return error_set_errno(error, ERROR_USAGE, "'%s' cannot be opened", path);
     size_t length = fread(bytes, 1, sizeof bytes, file);
     (void)fclose(file); /* only read */
-    *database = length == sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
-    return 0;
-}
-
-static int load_file(const char *path, struct compare_set *set, size_t *covers, struct error *error)
-{
-    bool database = false;
-    int status = is_database(path, &database, error);
-    if (status != 0)
-        return status;
-    return database ? load_record(path, set, error) : load_tuned(path, set, covers, error);
+    bool is_record = length == sizeof magic && memcmp(bytes, magic, sizeof magic) == 0;
+    return is_record ? load_record(path, set, error) : load_tuned(path, set, covers, error);
 }
 
 /* Loads the record of a results folder, which has the samples, or else its tuned INI. */

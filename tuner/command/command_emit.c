@@ -72,25 +72,12 @@ static int write_emitted(struct emission *emission, FILE *stream, const struct b
     return status;
 }
 
-static int emit_to(struct emission *emission, const struct build *build, struct error *error)
-{
-    struct write_file file;
-    if (emission->output == NULL && emission->cubin && isatty(STDOUT_FILENO))
-        return error_set(error, ERROR_USAGE, "a cubin is binary; write it to a file with --output");
-    if (emission->output == NULL)
-        return write_emitted(emission, stdout, build, error);
-    interrupt_install(); /* so that the unfinished file is removed in any case */
-    int status = write_file_begin(&file, emission->output, error);
-    if (status != 0)
-        return status;
-    status = write_emitted(emission, file.stream, build, error);
-    return write_file_finish(&file, status, error);
-}
-
 static int emit(void *user, struct command_input *input, struct error *error)
 {
     struct emission *emission = user;
     struct command_variant *variant = &emission->variant;
+    struct write_file file;
+    const char *output = emission->output;
     if (emission->source + emission->ptx + emission->cubin + emission->sass > 1)
         return error_set(error, ERROR_USAGE, "choose one of --source, --ptx, --cubin and --sass");
     if (emission->sass && sass_available(error) != 0)
@@ -98,8 +85,18 @@ static int emit(void *user, struct command_input *input, struct error *error)
     struct build build = {&variant->template, &variant->parameters, &variant->problem,
                           emission->arch != NULL ? emission->arch : "sm_90", false};
     int status = command_variant_load(variant, input, error);
-    if (status == 0)
-        status = emit_to(emission, &build, error);
+    if (status == 0 && output == NULL && emission->cubin && isatty(STDOUT_FILENO))
+        status =
+            error_set(error, ERROR_USAGE, "a cubin is binary; write it to a file with --output");
+    if (status == 0 && output != NULL) {
+        interrupt_install(); /* so that the unfinished file is removed in any case */
+        status = write_file_begin(&file, output, error);
+        if (status == 0)
+            status = write_file_finish(&file, write_emitted(emission, file.stream, &build, error),
+                                       error);
+    } else if (status == 0) {
+        status = write_emitted(emission, stdout, &build, error);
+    }
     single_compile_release(&emission->builder);
     command_variant_release(variant);
     return status;

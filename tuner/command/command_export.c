@@ -127,16 +127,6 @@ static int write_rows(FILE *stream, const struct command_query *query, size_t *i
     return status;
 }
 
-/* A kernel that has only covers; the macro also says that this header has the kernel. */
-static void write_no_rows(FILE *stream, const char *kernel)
-{
-    char *rows = export_prefixed(kernel, "configurations");
-    char *count = export_prefixed(kernel, "configuration_count");
-    fprintf(stream, "#define %s(X)\n#define %s 0\n", rows, count);
-    free(rows);
-    free(count);
-}
-
 static int write_kernel(FILE *stream, const struct command_query *query,
                         const struct tuned_file *tuned, size_t *index, struct error *error)
 {
@@ -149,10 +139,15 @@ static int write_kernel(FILE *stream, const struct command_query *query,
         return status;
     fputc('\n', stream);
     export_put_template_hash(stream, first->kernel, first->template_hash);
-    if (own_configuration(table, begin) != NULL)
+    if (own_configuration(table, begin) != NULL) {
         status = write_rows(stream, query, index, error);
-    else
-        write_no_rows(stream, first->kernel);
+    } else { /* only covers; the macro also says that this header has the kernel */
+        char *rows = export_prefixed(first->kernel, "configurations");
+        char *count = export_prefixed(first->kernel, "configuration_count");
+        fprintf(stream, "#define %s(X)\n#define %s 0\n", rows, count);
+        free(rows);
+        free(count);
+    }
     while ((next = tuned_at(table, *index)) != NULL && strcmp(next->kernel, first->kernel) == 0)
         ++*index;
     return status == 0 ? export_covers(stream, query, tuned, begin, error) : status;
@@ -186,19 +181,6 @@ static int write_guarded_kernel(FILE *stream, const struct command_query *query,
     return status;
 }
 
-/* The tuned INI of the table, or of its bundle, as the tuner reads it. */
-static int read_tuned(const struct command_query *query, struct tuned_file *tuned,
-                      struct error *error)
-{
-    const char *path = query->tuned != NULL ? query->tuned : "results/tuned.ini";
-    struct stat status;
-    bool is_bundle = stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-    char *file = alloc_format("%s%s", path, is_bundle ? "/tuned.ini" : "");
-    int result = tuned_file_read(file, tuned, error);
-    free(file);
-    return result;
-}
-
 static int write_kernels(FILE *stream, const struct command_query *query,
                          const struct tuned_file *tuned, struct error *error)
 {
@@ -225,11 +207,16 @@ static int write_kernels(FILE *stream, const struct command_query *query,
 static int write_all(FILE *stream, const struct command_query *query, struct error *error)
 {
     struct tuned_file tuned;
-    int status = read_tuned(query, &tuned, error);
+    struct stat information;
+    const char *path = query->tuned != NULL ? query->tuned : "results/tuned.ini";
+    bool is_bundle = stat(path, &information) == 0 && S_ISDIR(information.st_mode);
+    char *file = alloc_format("%s%s", path, is_bundle ? "/tuned.ini" : "");
+    int status = tuned_file_read(file, &tuned, error);
     if (status == 0)
         status = command_query_check_cache(query, error);
     if (status == 0)
         status = write_kernels(stream, query, &tuned, error);
+    free(file);
     tuned_file_release(&tuned);
     return status;
 }

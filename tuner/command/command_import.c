@@ -98,16 +98,6 @@ static int import_t4(const char *path, const struct t4_origin *origin, const cha
 
 /* --- either --- */
 
-/* Whether the file has T4's results; if not, it is taken for T1. */
-static int find_format(const char *path, bool *is_t4, struct error *error)
-{
-    json_t *json;
-    int status = json_read_file(path, &json, error);
-    *is_t4 = json_is_array(json_object_get(json, "results"));
-    json_decref(json);
-    return status;
-}
-
 struct import_options {
     struct command_options shared;
     char *tool;
@@ -130,8 +120,10 @@ static int import(void *user, struct command_input *input, struct error *error)
                          "name one file, for example `autotune import gemm.json`");
     if (name != NULL && shared->kernels[1] != NULL)
         return error_set(error, ERROR_USAGE, "a file is about one kernel; give --kernel once");
-    bool is_t4;
-    int status = find_format(files[0], &is_t4, error);
+    json_t *json;
+    int status = json_read_file(files[0], &json, error);
+    bool is_t4 = json_is_array(json_object_get(json, "results")); /* if not, it is taken for T1 */
+    json_decref(json);
     if (status != 0)
         return status;
     if (is_t4) {

@@ -31,16 +31,6 @@ static void print_gpu(size_t index, const struct gpu *gpu)
                gpu->attributes[i], gpu_attribute_text((enum gpu_attribute)i));
 }
 
-static void print_json(const struct gpu *gpus, size_t count)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, gpu_to_json(&gpus[i]));
-    (void)json_dumpf(list, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(list);
-}
-
 static int devices(void *user, struct command_input *input, struct error *error)
 {
     const struct command_options *options = user;
@@ -54,10 +44,17 @@ static int devices(void *user, struct command_input *input, struct error *error)
                            options->format);
     if (status == 0)
         status = gpu_list(&gpus, &count, error);
-    if (status == 0 && format == REPORT_JSON)
-        print_json(gpus, count);
-    for (size_t i = 0; i < count && status == 0 && format == REPORT_TABLE; i++)
-        print_gpu(i, &gpus[i]);
+    json_t *list = json_array();
+    for (size_t i = 0; i < count && status == 0; i++) {
+        if (format == REPORT_TABLE)
+            print_gpu(i, &gpus[i]);
+        json_array_append_new(list, gpu_to_json(&gpus[i]));
+    }
+    if (status == 0 && format == REPORT_JSON) {
+        (void)json_dumpf(list, stdout, JSON_INDENT(2));
+        putchar('\n');
+    }
+    json_decref(list);
     if (status == 0 && count == 0)
         status = error_set(error, ERROR_DEVICE, "the driver found no GPU");
     free(gpus);
@@ -86,20 +83,12 @@ static double mebibytes(uint64_t bytes)
     return (double)bytes / (1 << 20);
 }
 
-static void print_oldest(int64_t seconds)
-{
-    char text[32] = "unknown";
-    struct tm local;
-    time_t date = (time_t)seconds;
-    if (localtime_r(&date, &local) != NULL)
-        (void)strftime(text, sizeof text, "%Y-%m-%d %H:%M", &local);
-    printf("oldest   last used %s\n", text);
-}
-
 static int show(const char *folder, struct error *error)
 {
     uint64_t limit;
     struct cubin_cache_contents contents;
+    char date[32] = "unknown";
+    struct tm local;
     int status = cubin_cache_limit(&limit, error);
     if (status == 0)
         status = cubin_cache_measure(folder, &contents, error);
@@ -107,8 +96,11 @@ static int show(const char *folder, struct error *error)
         return status;
     printf("folder   %s/cubin\nentries  %zu\nsize     %.1f MiB\nlimit    %.0f MiB\n", folder,
            contents.entries, mebibytes(contents.bytes), mebibytes(limit));
+    time_t oldest = (time_t)contents.oldest_s;
+    if (localtime_r(&oldest, &local) != NULL)
+        (void)strftime(date, sizeof date, "%Y-%m-%d %H:%M", &local);
     if (contents.entries > 0)
-        print_oldest(contents.oldest_s);
+        printf("oldest   last used %s\n", date);
     return 0;
 }
 

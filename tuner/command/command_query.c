@@ -223,13 +223,6 @@ static const char **problem_names(const struct command_query *query)
     return names;
 }
 
-static bool is_among(const char *name, const char *const *names)
-{
-    while (*names != NULL && strcmp(*names, name) != 0)
-        names++;
-    return *names != NULL;
-}
-
 static int check_names(const struct command_query *query, const struct bindings *values,
                        struct error *error)
 {
@@ -237,7 +230,7 @@ static int check_names(const struct command_query *query, const struct bindings 
     int status = 0;
     for (size_t i = 0; i < values->count && status == 0 && names[0] != NULL; i++) {
         const char *name = values->items[i].name;
-        if (is_among(name, names))
+        if (command_is_among(name, names))
             continue;
         const char *near = suggestion_nearest(name, names);
         status = error_set(error, ERROR_USAGE,

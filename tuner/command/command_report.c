@@ -5,59 +5,39 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/*
- * Copies the studies that --kernel chooses, or all, into a new array. Their contents still belong
- * to the caller.
- */
-static int choose(const struct command_options *options, const struct study *studies, size_t count,
-                  struct study **chosen, size_t *chosen_count, struct error *error)
-{
-    const char **names = alloc_zeroed(count, sizeof *names);
-    *chosen = alloc_zeroed(count, sizeof **chosen);
-    *chosen_count = 0;
-    for (size_t i = 0; i < count; i++)
-        names[i] = studies[i].kernel;
-    for (size_t i = 0; i < count; i++)
-        if (command_wants_kernel(options->kernels, studies[i].kernel))
-            (*chosen)[(*chosen_count)++] = studies[i];
-    int status = command_check_kernels(options->kernels, names, count, error);
-    free(names);
-    return status;
-}
-
-static int print(const struct command_options *options, enum report_format format,
-                 const struct study *studies, size_t count, struct error *error)
-{
-    struct study *chosen = NULL;
-    size_t chosen_count = 0;
-    const struct report_options report = {
-        .format = format, .top = (size_t)options->top, .record = studies, .record_count = count};
-    int status = choose(options, studies, count, &chosen, &chosen_count, error);
-    if (status == 0 && options->output != NULL)
-        status = report_write(options->output, chosen, chosen_count, &report, error);
-    else if (status == 0)
-        status = report_print(stdout, chosen, chosen_count, &report, error);
-    free(chosen);
-    return status;
-}
-
 static int report(void *user, struct command_input *input, struct error *error)
 {
     const struct command_options *options = user;
     struct study *studies = NULL;
     size_t count = 0;
-    enum report_format format;
+    size_t chosen_count = 0;
+    struct report_options report = {.top = (size_t)options->top};
     (void)input;
     char *path =
         alloc_format("%s/record.sqlite", options->results != NULL ? options->results : "results");
-    int status = command_check(options, false, &format, error);
+    int status = command_check(options, false, &report.format, error);
     if (status == 0)
         status = command_read_record(path, &studies, &count, error);
     if (status == 0 && count == 0) /* the run that made it was interrupted before its first study */
         status = error_set_at(error, ERROR_RECORD, path, 0,
                               "the record is empty; run `autotune --config FILE` first");
+    report.record = studies;
+    report.record_count = count;
+    const char **names = alloc_zeroed(count, sizeof *names);
+    struct study *chosen = alloc_zeroed(count, sizeof *chosen); /* by --kernel, or all; borrowed */
+    for (size_t i = 0; i < count; i++) {
+        names[i] = studies[i].kernel;
+        if (command_wants_kernel(options->kernels, names[i]))
+            chosen[chosen_count++] = studies[i];
+    }
     if (status == 0)
-        status = print(options, format, studies, count, error);
+        status = command_check_kernels(options->kernels, names, count, error);
+    if (status == 0)
+        status = options->output != NULL
+                     ? report_write(options->output, chosen, chosen_count, &report, error)
+                     : report_print(stdout, chosen, chosen_count, &report, error);
+    free(chosen);
+    free(names);
     command_free_studies(studies, count);
     free(path);
     return status;

@@ -21,34 +21,7 @@ struct single {
     int no_wait;
 };
 
-static void print_notice(void *user, const struct error *notice)
-{
-    (void)user;
-    error_print(notice, stderr);
-}
-
 /* --- printing --- */
-
-static void print_head(const struct command_variant *variant, const struct single_run *run)
-{
-    char *problem = bindings_text(&variant->problem);
-    char *parameters = bindings_text(&variant->parameters);
-    printf("%s%s%s on %s\n", variant->template.name, problem[0] != '\0' ? " " : "", problem,
-           run->environment.gpu.name);
-    if (parameters[0] != '\0')
-        printf("  variant  %s\n", parameters);
-    free(problem);
-    free(parameters);
-}
-
-static void print_kernel(const struct kernel_stats *stats)
-{
-    int64_t shared_bytes = stats->static_shared_bytes + stats->dynamic_shared_bytes;
-    printf("  kernel   %d registers, %" PRId64 " bytes spilled, %" PRId64
-           " bytes of shared memory, %d blocks per SM, occupancy %.0f %%\n",
-           stats->registers, stats->spill_bytes, shared_bytes, stats->blocks_per_sm,
-           100 * stats->occupancy);
-}
 
 static void print_differences(const struct single_run *run)
 {
@@ -92,11 +65,23 @@ static int print_result(const struct command_variant *variant, const struct sing
                         struct error *error)
 {
     const struct result *result = &run->job.study.results[0];
+    const struct kernel_stats *stats = &result->stats;
     if (run->compiler_log != NULL && run->compiler_log[0] != '\0')
         fprintf(stderr, "%s\n", run->compiler_log);
-    print_head(variant, run);
-    if (result->stats.known)
-        print_kernel(&result->stats);
+    char *problem = bindings_text(&variant->problem);
+    char *parameters = bindings_text(&variant->parameters);
+    printf("%s%s%s on %s\n", variant->template.name, problem[0] != '\0' ? " " : "", problem,
+           run->environment.gpu.name);
+    if (parameters[0] != '\0')
+        printf("  variant  %s\n", parameters);
+    free(problem);
+    free(parameters);
+    if (stats->known)
+        printf("  kernel   %d registers, %" PRId64 " bytes spilled, %" PRId64
+               " bytes of shared memory, %d blocks per SM, occupancy %.0f %%\n",
+               stats->registers, stats->spill_bytes,
+               stats->static_shared_bytes + stats->dynamic_shared_bytes, stats->blocks_per_sm,
+               100 * stats->occupancy);
     if (result->outcome == OUTCOME_MEASURED) {
         print_time(run);
         return 0;
@@ -121,7 +106,7 @@ static int perform(void *user, struct command_input *input, struct error *error)
         .no_wait = single->no_wait != 0,
         .differences = (size_t)single->differences,
         .launch_timeout_s = LAUNCH_TIMEOUT_S,
-        .notice = print_notice,
+        .notice = command_notice,
     };
     if (single->differences < 0 || single->device < 0)
         return error_set(error, ERROR_USAGE, "--differences and --device must not be negative");

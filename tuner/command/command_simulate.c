@@ -72,18 +72,15 @@ static int find_strategy(const char *name, const struct search_strategy **strate
     return status;
 }
 
-static int check_format(const char *format, struct error *error)
-{
-    if (format == NULL || strcmp(format, "table") == 0 || strcmp(format, "csv") == 0)
-        return 0;
-    return error_set(error, ERROR_USAGE, "unknown format '%s'; choose table or csv", format);
-}
-
 static int read_options(const struct simulate_options *options,
                         struct simulation_options *simulation, size_t **budgets,
                         struct error *error)
 {
-    int status = check_format(options->format, error);
+    int status = 0;
+    if (options->format != NULL && strcmp(options->format, "table") != 0 &&
+        strcmp(options->format, "csv") != 0)
+        status = error_set(error, ERROR_USAGE, "unknown format '%s'; choose table or csv",
+                           options->format);
     if (status == 0)
         status = check_number("repeat", options->repeat, 1, REPEATS_MAX, error);
     if (status == 0)
@@ -176,20 +173,6 @@ static int simulate_file(const char *path, const char *strategy,
     return status;
 }
 
-static int simulate_files(char *const *files, const struct simulate_options *options,
-                          const struct simulation_options *simulation, struct error *error)
-{
-    const char *strategy = options->strategy != NULL ? options->strategy : search_strategy_name(0);
-    struct text_table *table = begin_output(options->format);
-    int status = 0;
-    for (; *files != NULL && status == 0; files++)
-        status = simulate_file(*files, strategy, simulation, table, error);
-    if (table != NULL && status == 0)
-        text_table_print(table, WIDTH, stdout);
-    text_table_free(table);
-    return status;
-}
-
 static int simulate(void *user, struct command_input *input, struct error *error)
 {
     const struct simulate_options *options = user;
@@ -206,8 +189,13 @@ static int simulate(void *user, struct command_input *input, struct error *error
         status = measured_space_read(options->known, &known, error);
         simulation.known = &known;
     }
-    if (status == 0)
-        status = simulate_files(files, options, &simulation, error);
+    const char *strategy = options->strategy != NULL ? options->strategy : search_strategy_name(0);
+    struct text_table *table = status == 0 ? begin_output(options->format) : NULL;
+    for (; *files != NULL && status == 0; files++)
+        status = simulate_file(*files, strategy, &simulation, table, error);
+    if (table != NULL && status == 0)
+        text_table_print(table, WIDTH, stdout);
+    text_table_free(table);
     measured_space_release(&known);
     free(budgets);
     return status;

@@ -101,17 +101,6 @@ static int check_limits(const struct command_options *options, const struct swee
     return 0;
 }
 
-static int read_devices(const struct command_options *options, struct device_list *devices,
-                        struct error *error)
-{
-    if (options->devices == NULL || device_list_parse(options->devices, devices))
-        return 0;
-    return error_set(
-        error, ERROR_USAGE,
-        "--device '%s' is neither a list of at most %d GPUs, counted from 0, nor 'all'",
-        options->devices, (int)DEVICES_MOST);
-}
-
 static int tune(const struct command_options *options, const struct run_options *run_options,
                 const struct report_options *report, struct error *error)
 {
@@ -149,8 +138,11 @@ static int tune_as_asked(void *user, struct command_input *input, struct error *
     int status = command_check(options, true, &report.format, error);
     if (status == 0)
         status = command_read_limits(options, &limits, error);
-    if (status == 0)
-        status = read_devices(options, &devices, error);
+    if (status == 0 && options->devices != NULL && !device_list_parse(options->devices, &devices))
+        status = error_set(
+            error, ERROR_USAGE,
+            "--device '%s' is neither a list of at most %d GPUs, counted from 0, nor 'all'",
+            options->devices, (int)DEVICES_MOST);
     if (status == 0)
         status = check_limits(options, &limits, error);
     if (status != 0)
