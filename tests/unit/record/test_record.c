@@ -263,6 +263,13 @@ test_neither_a_constraint_nor_another_run_takes_a_failure_of_the_study_back(void
     variant->decided_by = NULL;
     check(record_result(record, id, variant, "screening", &error));
     assert_int_equal(count_failures(record), 1);
+    variant->outcome = OUTCOME_TIMEOUT; /* in another run: it is a race */
+    check(record_result(record, id, variant, "screening", &error));
+    variant->outcome = OUTCOME_MEASURED; /* with more time */
+    check(record_result(record, id, variant, "screening", &error));
+    again = take_up(record);
+    assert_int_equal(again.results[0].outcome, OUTCOME_WRONG_RESULT);
+    study_release(&again);
     record_close(record);
 }
 
