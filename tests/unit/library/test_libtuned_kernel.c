@@ -585,6 +585,24 @@ static void test_what_cannot_be_launched_as_the_template_says_is_refused(void **
     }
 }
 
+/* A query that leaves a value out asks for the template's default, also where the templates are no bundle's. */
+static void test_a_value_that_is_left_out_is_the_default(void **state)
+{
+    const struct tuned_value problem[] = {tuned_integer("n", 1000)};
+    const struct tuned_query query = {.kernel = "scale", .problem = problem, .problem_count = 1};
+    shell("cd b && sed 's/00000001/00000002/; s/factor = 1.5/factor = 3.0/; s/block_size = "
+          "64/block_size = 128/' "
+          "tuned.ini >both && cat tuned.ini >>both && mv both tuned.ini");
+    const char *const paths[][2] = {{"b", NULL}, {"b/tuned.ini", "b/templates"}};
+    for (size_t i = 0; i < 2; i++) {
+        close_bundle();
+        assert_int_equal(tuned_kernels_open(&world.kernels, paths[i][0], paths[i][1], NULL), 0);
+        assert_int_equal(tuned_kernel_get(world.kernels, &query, &world.kernel, NULL), 0);
+        assert_int_equal(world.kernel->match.rule, TUNED_EXACT);
+        assert_int_equal(world.kernel->launches[0].block[0], 64);
+    }
+}
+
 static void test_names_that_are_none(void **state)
 {
     struct tuned_query query = {.kernel = "../scale"};
@@ -756,6 +774,7 @@ int main(int argc, char **argv)
         WORLD_TEST(test_a_configuration_that_a_constraint_rules_out_is_refused),
         WORLD_TEST(test_refuses_other_versions),
         WORLD_TEST(test_what_cannot_be_launched_as_the_template_says_is_refused),
+        WORLD_TEST(test_a_value_that_is_left_out_is_the_default),
         WORLD_TEST(test_names_that_are_none),
         WORLD_TEST(test_a_cached_binary_is_of_the_same_tuning),
         WORLD_TEST(test_a_header_that_has_changed_is_not_mixed_with_an_older_source),

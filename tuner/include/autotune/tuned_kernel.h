@@ -57,7 +57,7 @@ struct CUstream_st;
 struct tuned_kernels;
 
 /*
- * Opens a bundle, or a tuned INI whose templates are in the folder `templates`. Returns 0,
+ * Opens a bundle, or a tuned INI whose templates are in the folder `templates`, with their defaults. Returns 0,
  * TUNED_NO_GPU, TUNED_BAD_FILE, or TUNED_CUDA if the driver is too old.
  */
 int tuned_kernels_open(struct tuned_kernels **kernels, const char *path, const char *templates,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 int kernels_fail(const struct error *inner, int stated, struct tuned_error *error)
 {
@@ -56,6 +57,24 @@ static int open_driver(struct tuned_kernels *kernels, struct tuned_error *error)
     return status != 0 ? kernels_fail(&inner, 0, error) : 0;
 }
 
+/* The defaults of templates that are not a bundle's, for values that a query leaves out: what is not given has
+ * them in the kernel, so the configuration must be of them, too. */
+static int add_defaults(struct tuned_kernels *kernels, struct tuned_error *error)
+{
+    const struct tuned_configuration *configuration;
+    const char *last = "";
+    int code = 0;
+    for (size_t i = 0; (configuration = tuned_at(kernels->table, i)) != NULL && code == 0; i++) {
+        const char *name = configuration->template_name;
+        char *path = alloc_format("%s/%s.ini", kernels->templates, name);
+        if (strcmp(name, last) != 0 && access(path, F_OK) == 0)
+            code = tuned_add_template(kernels->table, path, error);
+        last = name;
+        free(path);
+    }
+    return code;
+}
+
 int tuned_kernels_open(struct tuned_kernels **kernels, const char *path, const char *templates,
                        struct tuned_error *error)
 {
@@ -70,6 +89,8 @@ int tuned_kernels_open(struct tuned_kernels **kernels, const char *path, const c
     if (code == 0)
         new->templates =
             templates != NULL ? alloc_string(templates) : alloc_format("%s/templates", path);
+    if (code == 0 && templates != NULL)
+        code = add_defaults(new, error);
     if (code == 0)
         code = open_driver(new, error);
     if (code == 0)
