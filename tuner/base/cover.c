@@ -571,9 +571,13 @@ static int compile(const struct cover *cover, struct ini_reader *ini, bool of_co
 void cover_compare(const double *times_ns, const double *estimates, double *ratios, size_t count)
 {
     static const double failed = 1000; /* chosen only if nothing else is left */
+    double fastest_ns = INFINITY;
     double least = INFINITY;
+    for (size_t i = 0; i < count; i++)
+        fastest_ns = times_ns[i] > 0 ? fmin(fastest_ns, times_ns[i]) : fastest_ns;
     for (size_t i = 0; i < count; i++) {
-        ratios[i] = estimates[i] > 0 ? times_ns[i] / estimates[i] : 0;
+        double time_ns = isinf(times_ns[i]) ? failed * fastest_ns : times_ns[i];
+        ratios[i] = estimates[i] > 0 ? time_ns / estimates[i] : 0;
         least = ratios[i] > 0 ? fmin(least, ratios[i]) : least;
     }
     for (size_t i = 0; i < count; i++)
