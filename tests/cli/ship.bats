@@ -475,6 +475,29 @@ C
     done <chosen.c
 }
 
+@test "the exported function of a cover chooses nothing where a figure fails, needed or not, as a look-up does" {
+    local lines=('figure.word = 10 \/ (n - 5000) > 1 ? "a" : "b"\nestimate = n > 4000 ? n : (word == "a" ? 1 : 2)'
+        'figure.unused = registers\nestimate = n' 'estimate = n ~= (-2) ^ 0.5 ? n : 1' 'figure.word = n > 5001 ? 1 \/ (n - 5002) : mode\nestimate = n')
+    cover one.ini 2026-11-22T03:00:00Z
+    for i in "${!lines[@]}"; do
+        sed "s/scale/k$i/; /^constraint/d; s/^allowed.1 = .*/${lines[i]}/" one.ini >>tuned.ini
+    done
+    expect 0 export --header --tuned tuned.ini --output all.h
+    { echo '#include "all.h"' && echo '#include <stdio.h>' && echo 'int main(void)' && echo '{'
+        for i in "${!lines[@]}"; do
+            for n in 4999 5000 5001 5002; do
+                echo "    printf(\"$i $n %d\\n\", k${i}_cover_1($n, 0));"
+            done
+        done && echo '}'; } >use.c
+    cc -Wall -Wextra -Werror use.c -o use -lm
+    ./use >chosen
+    while read -r i n chosen; do
+        autotune explain -k "k$i" -t tuned.ini -g Alpha --n "$n" --limit cover
+        equal "$i, n=$n: $chosen" "$i, n=$n: $(sed -n 's/.*configuration \([12]\).*/\1/p' out | head -1 | grep . || echo 0)"
+    done <chosen
+    equal "$(grep -c ' 0$' chosen)" 6
+}
+
 @test "a section whose name is given twice is skipped by look-ups and by export, and no cover is left out in silence" {
     cover tuned.ini 2026-11-22T03:00:00Z
     cp tuned.ini twice.ini

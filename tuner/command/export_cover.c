@@ -146,8 +146,9 @@ static const struct operand *failure(struct translation *to)
 static char *number_text(double number)
 {
     char buffer[VALUE_TEXT_BYTES];
-    return alloc_string(isinf(number) ? (number > 0 ? "HUGE_VAL" : "(-HUGE_VAL)")
-                                      : value_exact_text(value_real(number), buffer));
+    return alloc_string(isnan(number)   ? "(HUGE_VAL - HUGE_VAL)"
+                        : isinf(number) ? (number > 0 ? "HUGE_VAL" : "(-HUGE_VAL)")
+                                        : value_exact_text(value_real(number), buffer));
 }
 
 static const struct operand *value_operand(struct translation *to, const struct value *value)
@@ -240,9 +241,13 @@ static bool is_condition(const struct operand *operand, const char **truth)
     return is_word || operand->kind == CONDITION;
 }
 
-/* What C computes of an operand that an operation does not need: it may fail. */
-static const char *computed(const struct operand *operand)
+/* What C computes of an operand that is not needed: it may fail. */
+/* NOLINTNEXTLINE(misc-no-recursion): as truth_of() */
+static const char *computed(struct translation *to, const struct operand *operand)
 {
+    if (operand->kind == CHOICE)
+        return keep(to, alloc_format("(%s ? (void)%s : (void)%s)", operand->text,
+                                     computed(to, operand->chosen), computed(to, operand->other)));
     return operand->kind == WORD ? "0" : operand->text;
 }
 
@@ -261,8 +266,8 @@ static const struct operand *compare(struct translation *to, enum operation oper
     if (is_condition(left, &left_truth) && is_condition(right, &right_truth))
         return operand_new(to, CONDITION, alloc_format("(%s%s%s)", left_truth, sign, right_truth));
     return operand_new(to, CONDITION,
-                       alloc_format("((void)%s, (void)%s, %d)", computed(left), computed(right),
-                                    operation == DO_DIFFERENT));
+                       alloc_format("((void)%s, (void)%s, %d)", computed(to, left),
+                                    computed(to, right), operation == DO_DIFFERENT));
 }
 
 /* NOLINTBEGIN(misc-no-recursion): as deep as the parser of expressions allows */
@@ -499,8 +504,11 @@ static void put_estimate(FILE *stream, const struct cover *cover, size_t configu
     for (size_t i = 0; i < cover->figure_count; i++) {
         const struct operand *figure = translate_expression(&to, &cover->figures[i]);
         to.figures[i] = figure;
-        if (figure == NULL || figure->kind == WORD || figure->kind == CHOICE)
+        if (figure == NULL || figure->kind == WORD || figure->kind == CHOICE) {
+            fprintf(stream, "        (void)(%s);\n",
+                    figure == NULL ? "failed = 1" : computed(&to, figure));
             continue;
+        }
         fprintf(stream, "        %s figure_%zu = %s;\n        (void)figure_%zu;\n",
                 figure->kind == NUMBER ? "double" : "int", i + 1, figure->text, i + 1);
         to.figures[i] = operand_new(&to, (int)figure->kind, alloc_format("figure_%zu", i + 1));
