@@ -149,6 +149,16 @@ launches() {
     done
 }
 
+@test "constraints that name figures of the template hold in the cover, too" {
+    range 2^13..2^14
+    cp -r "$sweeps/templates" mine
+    sed -i "s/^templates = .*/templates = mine/" sweep.ini
+    sed -i -e 's/^constraint = block_size .*/constraint = tile <= 256 or n % tile ~= 4\nconstraint = rows >= 8192\n/' \
+        -e 's/^\[buffer.in\]/[figures]\ntile = block_size * num_load\nrows = n + 1 - 1\n\n&/' mine/scale.ini
+    expect 0 cover --config sweep.ini --quiet
+    has results/tuned.ini "constraint = ((n + 1 - 1) >= 8192)" "allowed.1 = (block_size * num_load) <= 256 or n % (block_size * num_load) ~= 4"
+}
+
 @test "problems at which every configuration is ruled out get none" {
     range 2^13..2^14
     sed -i -e 's/^block_size = .*/block_size = 256/' -e 's/^num_load = .*/num_load = 1/' sweep.ini

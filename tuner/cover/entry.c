@@ -128,12 +128,12 @@ static bool always_holds(const struct cover_session *session, const struct expre
     return expression_boolean(constraint, &scope, &result, NULL) == 0 && result;
 }
 
-/* An expression on one line, with the values of the attributes in `device` in place of their names. A new
- * string. */
-static char *plain_text(const struct expression *expression, const struct bindings *device)
+/* The text of an expression on one line, with the values of the attributes in `device` in place of their names. A
+ * new string. */
+static char *plain_text(const char *expression, const struct bindings *device)
 {
     char *text = alloc_string("");
-    for (const char *at = expression_text(expression); *at != '\0';) {
+    for (const char *at = expression; *at != '\0';) {
         char number[VALUE_TEXT_BYTES];
         const char *quote = *at == '"' ? strchr(at + 1, '"') : NULL;
         size_t length = quote != NULL ? (size_t)(quote + 1 - at) : 0;
@@ -164,7 +164,7 @@ static void add_allowed(struct draft *draft, const struct bindings *device,
             needed = !always_holds(draft->session, constraint, device, parameters[j]);
         if (!needed || !is_of_both(kernel, constraint))
             continue;
-        char *text = plain_text(constraint, device);
+        char *text = plain_text(expression_expanded(constraint), device); /* without figures */
         add(draft, alloc_format("allowed.%zu", ++number), "%s", text);
         free(text);
     }
@@ -200,8 +200,9 @@ static void add_estimate(struct draft *draft, const struct bindings *device)
         bool is_figure = i < template->figure_count;
         if (is_figure && !needed[i])
             continue;
-        char *text =
-            plain_text(is_figure ? template->figures[i].expression : template->estimate, device);
+        char *text = plain_text(
+            expression_text(is_figure ? template->figures[i].expression : template->estimate),
+            device);
         add(draft,
             is_figure ? alloc_format("figure.%s", template->figures[i].name)
                       : alloc_string("estimate"),

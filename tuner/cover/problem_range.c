@@ -113,7 +113,7 @@ char *problem_range_constraint(const struct problem_range *range)
     const struct sweep_kernel *kernel = range->kernel;
     char *text = NULL;
     for (size_t i = 0; i < kernel->constraint_count; i++) {
-        const char *own = expression_text(kernel->constraints[i]);
+        const char *own = expression_expanded(kernel->constraints[i]);
         if (!is_of_problem(&kernel->template, kernel->constraints[i]))
             continue;
         alloc_append(&text, "%s(%s)", text != NULL ? " and " : "", own);
