@@ -146,22 +146,18 @@ static int put_row(struct record *record, int64_t study_id, const struct result 
     return status;
 }
 
-/* An earlier failure stays in its row, whatever another run has measured since; with the constraint that
- * rules it out now, if any. A screening may replace a timeout: it was given more time. A timeout replaces
- * nothing else, since it would give way in turn. Sets `*kept` to whether there is one. */
+/* An earlier failure stays in its row, whatever another run finds; with the constraint that rules it out now, if
+ * any. A timeout gives way to a screening, which was given more time, and to another failure. Sets `*kept` to
+ * whether there is one. */
 static int keep_failure(struct record *record, int64_t study_id, const struct result *result,
                         const char *phase, const char *parameters, bool *kept, struct error *error)
 {
     bool ran = result->outcome == OUTCOME_MEASURED || result->outcome == OUTCOME_DUPLICATE;
-    bool hung = result_is_refuted(result) && result->outcome == OUTCOME_TIMEOUT;
-    *kept = false;
-    if (result_is_refuted(result) && !hung)
-        return 0;
     struct query query = query_begin(record, STATEMENT_KEEP_FAILURE);
     query_text(&query, result->decided_by);
     query_integer(&query, study_id);
     query_text(&query, parameters);
-    query_integer(&query, hung || (ran && strcmp(phase, "screening") == 0));
+    query_integer(&query, result_is_refuted(result) || (ran && strcmp(phase, "screening") == 0));
     int status = query_run(&query, NULL, error);
     *kept = status == 0 && sqlite3_changes(record->database) > 0;
     return status;

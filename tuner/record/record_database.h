@@ -172,7 +172,7 @@ enum { STUDY_COLUMNS = 8, FOUND_COLUMNS = 5, RESULT_COLUMNS = 5 };
               "FROM failed)"                                                                       \
               " OR run_hash IN (SELECT run_hash FROM failed WHERE run_hash <> ''))")               \
     X(CLEAR_TIMES, "UPDATE variant SET seen_s = NULL WHERE study = ?")                             \
-    X(KEEP_FAILURE, "UPDATE variant SET decided_by = ?, judged = 1"                                \
+    X(KEEP_FAILURE, "UPDATE variant SET decided_by = ?"                                            \
                     " WHERE study = ? AND parameters = ? AND outcome IN (" FAILURES ")"            \
                     " AND NOT (outcome = 'timeout' AND ?) AND NOT " PASSING)                       \
     X(GET_VARIANT, SELECT_RESULT "WHERE study = ? AND parameters = ?")                             \

@@ -273,6 +273,31 @@ test_neither_a_constraint_nor_another_run_takes_a_failure_of_the_study_back(void
     record_close(record);
 }
 
+/* A run whose toolkit changed takes back what it has stored, but not what earlier ones found. */
+static void test_a_run_that_is_withdrawn_takes_no_earlier_failure_with_it(void **state)
+{
+    struct study again;
+    fixture_study(&study);
+    struct record *record = open_record("record.sqlite");
+    struct result *variant = &study.results[4];
+    again = take_up(record);
+    study_release(&again);
+    variant->outcome = OUTCOME_WRONG_RESULT;
+    check(record_result(record, id, variant, "screening", &error));
+    check(record_reopen(record, id, &error));
+    variant->outcome = OUTCOME_MEASURED; /* of a race */
+    check(record_result(record, id, variant, "screening", &error));
+    variant->outcome = OUTCOME_FAULT;
+    check(record_result(record, id, variant, "screening", &error));
+    check(record_result(record, id, &study.results[3], "screening", &error));
+    check(record_withdraw(record, id, &error));
+    again = take_up(record);
+    assert_int_equal(again.result_count, 1);
+    assert_int_equal(again.results[0].outcome, OUTCOME_WRONG_RESULT);
+    study_release(&again);
+    record_close(record);
+}
+
 /* A variant that failed on some data still counts as failed when these data come back, whatever it did on
  * others in between; on others, such as corrected ones, it does not. */
 static void test_on_other_data_nothing_takes_a_failure_back_for_the_present_ones(void **state)
@@ -836,6 +861,7 @@ int main(void)
         RECORD_TEST(test_imported_results_are_kept_apart),
         RECORD_TEST(test_a_failure_counts_until_the_variant_is_tried_again),
         RECORD_TEST(test_neither_a_constraint_nor_another_run_takes_a_failure_of_the_study_back),
+        RECORD_TEST(test_a_run_that_is_withdrawn_takes_no_earlier_failure_with_it),
         RECORD_TEST(test_on_other_data_nothing_takes_a_failure_back_for_the_present_ones),
         RECORD_TEST(test_near_studies_are_of_other_problems_and_gpus),
         RECORD_TEST(test_takes_up_an_interrupted_study),
