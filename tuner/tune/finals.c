@@ -305,7 +305,9 @@ static int take_oldest(struct finals *finals, struct rounds *rounds, struct erro
         device_client_measure_take(finals->gpu->client, &samples, &count, &runs, &answer, error);
     rounds->sent_count--;
     memmove(rounds->sent, rounds->sent + 1, rounds->sent_count * sizeof *rounds->sent);
-    if (status == 0 && answer.outcome != OUTCOME_MEASURED)
+    /* where no worker takes the place of a lost one, perhaps the GPU has failed */
+    answer.passing = answer.passing || status != 0;
+    if (answer.outcome != OUTCOME_MEASURED)
         disqualify(finals, turn.contender, &answer);
     else if (status == 0 && answer.again)
         *ARRAY_APPEND(rounds->waiting, rounds->waiting_count) = turn;
@@ -432,8 +434,9 @@ static int verify_one(struct finals *finals, size_t contender, int runs, bool en
     int status = device_client_verify(client, (int64_t)finals->list[contender].index, &check,
                                       &answer, error);
     *again = status == 0 && answer.again;
-    if (status != 0 || *again)
+    if (*again || (status != 0 && answer.outcome == OUTCOME_MEASURED))
         return status;
+    answer.passing = answer.passing || status != 0; /* as in take_oldest() */
     unsigned losses = device_client_losses(client);
     if (answer.unfit && check.data_set > 0 && !answer.doubtful)
         give_up_data(finals, contender, answer.reason);
@@ -444,7 +447,7 @@ static int verify_one(struct finals *finals, size_t contender, int runs, bool en
     else
         finals->list[contender].proven =
             finals->list[contender].proven || finals->list[contender].seen_losses == losses;
-    return 0;
+    return status;
 }
 
 /* One that is in, as often as it takes. */

@@ -201,6 +201,20 @@ static void a_new_worker_runs_the_winner_as_often_again(void **state)
     fixture_assert_winner(25);
 }
 
+/* It is not the best so far of a run that ends there. */
+static void what_crashes_is_out_even_if_no_worker_replaces_the_lost_one(void **state)
+{
+    static const char *const requests[] = {"measure", "verify"};
+    for (size_t i = 0; i < 2; i++) {
+        char *script = alloc_format("%s:us=20 1 lose fault\nopen 2- error %d\n", requests[i],
+                                    (int)ERROR_DEVICE);
+        assert_int_equal(hold(script, "us = 20, 25", 10), ERROR_DEVICE);
+        fixture_assert_outcome(20, OUTCOME_FAULT, "scripted");
+        free(script);
+        fixture_end();
+    }
+}
+
 static void the_last_one_left_wins(void **state)
 {
     fixture_check(
@@ -281,6 +295,7 @@ int main(int argc, char **argv)
         TUNING_TEST(damage_is_blamed_on_its_culprit),
         TUNING_TEST(no_template_is_blamed_for_damage),
         TUNING_TEST(a_new_worker_runs_the_winner_as_often_again),
+        TUNING_TEST(what_crashes_is_out_even_if_no_worker_replaces_the_lost_one),
         TUNING_TEST(the_last_one_left_wins),
         TUNING_TEST(if_everyone_fails_nobody_wins),
         TUNING_TEST(finals_are_held_again_among_those_left),
