@@ -110,6 +110,16 @@ calls() {
     equal "$(count outcome fault) $(count outcome measured)" "1 8"
 }
 
+@test "who cannot have copies of the inputs leaves none behind that others are blamed for" {
+    for at in 165 205 245; do
+        stand_in base_ns=3000 "fault=cuMemcpyDtoDAsync:$at:CUDA_ERROR_INVALID_VALUE"
+        printf '%s\n' "[sweep]" "templates = $sweeps/templates" "[larger]" "block_size = 128, 256, 512" >sweep.ini
+        rm -rf results
+        expect 0 --config sweep.ini --format csv
+        equal "$(column outcome | sort | tr '\n' ' ')" "launch_error measured measured "
+    done
+}
+
 @test "a short variant has all its batches, whatever its first sample was" {
     # single runs take up to three times as long as the best one's, but less than 10 us
     stand_in noise=0 base_ns=3000 steepness=0.05

@@ -167,15 +167,22 @@ static int capture(const struct batches *batches, const struct batch *batch,
 
 /* --- batches --- */
 
-/* Fills the copies with the problem's buffers as they are now, and notes what no variant may change. */
+static bool has_constant(const struct batches *batches, size_t buffer)
+{
+    return batches->copies != NULL && batches->copies[buffer].base != 0 &&
+           batches->problem->template.buffers[buffer].access == ACCESS_READ;
+}
+
+/* Fills the copies with the problem's buffers as they are now, and notes what no variant may change: nothing
+ * if this fails, and the next batch renews them. */
 static int renew_copies(struct batches *batches, struct error *error)
 {
     struct device_problem *problem = batches->problem;
     struct device_context *device = problem->device;
     int status = 0;
-    batches->refills = problem->store.refills;
+    batches->refills = 0;
     for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++) {
-        if (batches_constant(batches, i, NULL) == NULL)
+        if (!has_constant(batches, i))
             continue;
         status = CUDA(device, cuMemsetD8Async, batches->copies[i].data, 0, batches->copies[i].bytes,
                       device->stream);
@@ -192,6 +199,8 @@ static int renew_copies(struct batches *batches, struct error *error)
         if (status == 0)
             status = device_synchronise(device, error);
     }
+    if (status == 0)
+        batches->refills = problem->store.refills;
     return status;
 }
 
@@ -239,8 +248,7 @@ static int share_copies(struct batches *batches, struct device_problem *problem,
 const struct device_buffer *batches_constant(const struct batches *batches, size_t buffer,
                                              uint64_t *fingerprint)
 {
-    if (batches->copies == NULL || batches->copies[buffer].base == 0 ||
-        batches->problem->template.buffers[buffer].access != ACCESS_READ)
+    if (batches->refills == 0 || !has_constant(batches, buffer))
         return NULL;
     if (fingerprint != NULL)
         *fingerprint = batches->fingerprints[buffer];

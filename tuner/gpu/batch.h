@@ -49,7 +49,7 @@ struct batches {
     struct device_buffer *copies;   /* of each buffer, for all runs but the last */
     uint64_t *fingerprints;         /* of the copies of read buffers */
     CUdeviceptr sum;                /* one number, for a fingerprint */
-    uint64_t refills;               /* data_store.refills when they were copied */
+    uint64_t refills;               /* data_store.refills when they were copied; 0: that failed */
     bool impossible;
 };
 
