@@ -294,6 +294,24 @@ END
     nothing_to_do --config sweep.ini
 }
 
+@test "a winner that failed in another run, which was interrupted, is not the winner any more" {
+    stand_in noise=0
+    sweep "block_size = 128, 256, 512" "mode = good"
+    autotune --config sweep.ini
+    python3 - <<'END'
+import sqlite3
+record = sqlite3.connect("results/record.sqlite")
+record.execute("UPDATE variant SET outcome = 'fault', reason = 'a crash' WHERE id = (SELECT winner FROM study)")
+record.commit()
+END
+    expect 0 --config sweep.ini --format csv
+    lacks err "nothing to do"
+    equal "$(rows outcome winner)" "fault:0 measured:0 measured:1 "
+    has results/tuned.ini "[repeat"
+    lacks results/tuned.ini "parameter.block_size = 256"
+    nothing_to_do --config sweep.ini
+}
+
 @test "what crashes in one run is not shipped by another one that measures the same at the same time" {
     printf '%s\n' devices=2 noise=0.002 l2_bytes=1048576 >slow
     cp slow crash

@@ -344,7 +344,13 @@ static int take_up(struct record *record, struct study *study, const char *probl
         study->complete = false;
         result = by_id(record, STATEMENT_REOPEN_STUDY, *id, error);
     }
-    return result != 0 ? result : read_results(record, *id, ALL, NULL, winner, study, error);
+    if (result == 0)
+        result = read_results(record, *id, ALL, NULL, winner, study, error);
+    if (result != 0 || !study->has_winner ||
+        study->results[study->winner].outcome == OUTCOME_MEASURED)
+        return result;
+    study->has_winner = study->complete = false; /* it has failed in a run that did not end */
+    return by_id(record, STATEMENT_REOPEN_STUDY, *id, error);
 }
 
 /* What was wrong or crashed once is not right because it is so in another run. */
