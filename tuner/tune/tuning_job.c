@@ -320,5 +320,7 @@ void tuning_job_take_answer(struct tuning_job *job, size_t index,
     double limit_s = answer->outcome == OUTCOME_TIMEOUT ? job->launch_timeout_s : 0;
     bool was_right = job->known[index] && job->study.results[index].outcome == OUTCOME_MEASURED;
     job->disqualified = job->disqualified || (was_right && answer->outcome != OUTCOME_MEASURED);
+    if (answer->outcome != OUTCOME_MEASURED && index == job->study.winner)
+        job->study.has_winner = false; /* of earlier finals */
     tuning_job_give_up(job, index, answer->outcome, answer->reason, limit_s, answer->passing);
 }

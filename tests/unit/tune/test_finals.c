@@ -247,6 +247,17 @@ static void finals_are_held_again_among_those_left(void **state)
     assert_true(fixture.job.study.complete);
 }
 
+/* As when a search goes on after finals, and another GPU finds it wrong. */
+static void a_winner_that_fails_after_the_finals_is_not_the_best_so_far(void **state)
+{
+    const struct study *study = &fixture.job.study;
+    const struct device_client_answer failed = {.outcome = OUTCOME_WRONG_RESULT};
+    fixture_check(hold("", "us = 23, 20, 21", 10));
+    fixture_assert_winner(20);
+    tuning_job_take_answer(&fixture.job, study->winner, &failed);
+    assert_true(fixture_us(&study->results[study_best(study)]) == 21);
+}
+
 /* --- batches --- */
 
 static void assert_all_single(void)
@@ -299,6 +310,7 @@ int main(int argc, char **argv)
         TUNING_TEST(the_last_one_left_wins),
         TUNING_TEST(if_everyone_fails_nobody_wins),
         TUNING_TEST(finals_are_held_again_among_those_left),
+        TUNING_TEST(a_winner_that_fails_after_the_finals_is_not_the_best_so_far),
         TUNING_TEST(if_one_cannot_be_batched_all_begin_anew),
         TUNING_TEST(who_begins_anew_is_loaded),
     };
