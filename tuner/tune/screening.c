@@ -885,8 +885,11 @@ static int screen_best(struct tuning *tuning, struct tuning_job *job, struct err
     size_t count;
     for (size_t i = 0; i < study->result_count; i++)
         wanted[i] = job->disqualified && was_cut_short(&study->results[i], best_ns);
+    const bool disqualified = job->disqualified;
     job->disqualified = false;
     int status = screen_again(tuning, job, SCREENING_SAMPLES, wanted, error);
+    if (status != 0) /* another GPU does it */
+        job->disqualified = disqualified;
     const bool batched = has_batches(study);
     for (size_t i = 0; i < study->result_count; i++) {
         const struct result *result = &study->results[i];

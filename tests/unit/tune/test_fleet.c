@@ -85,6 +85,18 @@ static void a_gpu_that_fails_leaves_its_work_to_the_others(void **state)
     assert_true(fixture.team.gpus[1]->away);
 }
 
+/* Those that got fewer samples beside it get the rest then. */
+static void if_a_gpu_fails_the_next_one_knows_that_a_variant_was_disqualified(void **state)
+{
+    start(2, "", "us = 20, 21");
+    screen();
+    scripted_worker_script("trial * die 3\ndevice * die 3\n");
+    fixture.job.study.results[1].sample_count = 1;
+    fixture.job.disqualified = true;
+    assert_int_equal(screening_hold(&fixture.tuning, &fixture.job, &fixture.error), ERROR_WORKER);
+    assert_true(fixture.job.disqualified);
+}
+
 static void if_all_gpus_fail_so_does_the_run(void **state)
 {
     start(2, "trial 1- die 3\ndevice 3- die 3\ndevice@1 2- die 3\n", "us = 20..27");
@@ -299,6 +311,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TUNING_TEST(the_times_of_a_slower_gpu_are_put_right),
         TUNING_TEST(a_gpu_that_fails_leaves_its_work_to_the_others),
+        TUNING_TEST(if_a_gpu_fails_the_next_one_knows_that_a_variant_was_disqualified),
         TUNING_TEST(if_all_gpus_fail_so_does_the_run),
         TUNING_TEST(nobody_waits_for_a_gpu_that_hangs_while_it_opens_a_problem),
         TUNING_TEST(a_gpu_that_opens_a_problem_later_joins),
