@@ -621,6 +621,18 @@ C
     equal "$(grep -c '^cover = ' results/tuned.ini)" 1
 }
 
+@test "a bundle is refused where look-ups read a section that the tuner skips" {
+    expect 0 --config "$sweeps/scale.ini" --quiet
+    sed -n '/^\[/,$p' results/tuned.ini >entry
+    sed -e '/^driver = /d; s/^\[.*/[scale 00000001]/; s/^problem.n = .*/problem.n = 4096/' entry >>results/tuned.ini
+    expect 0 explain -k scale -t results/tuned.ini --n 4096 --factor 1.5 --limit exact
+    expect 2 bundle --templates "$sweeps/templates" --output bundle
+    has err "section 'scale 00000001' has no key 'driver'"
+    [ ! -e bundle ]
+    sed -i '/^\[scale 00000001\]/,$ { /^gpu = /d }' results/tuned.ini # which look-ups skip, too
+    expect 0 bundle --templates "$sweeps/templates" --output bundle
+}
+
 @test "a bundle has the headers, however they are included" {
     sweep "[scale]"
     mkdir templates/include

@@ -383,12 +383,44 @@ static const char *tuned_file(const struct bundle *bundle)
     return bundle->tuned_path != NULL ? bundle->tuned_path : "results/tuned.ini";
 }
 
+static bool has_entry(const struct tuned_file *tuned, const char *section)
+{
+    for (size_t i = 0; i < tuned->count; i++)
+        if (strcmp(tuned->entries[i].section, section) == 0)
+            return true;
+    return false;
+}
+
+/* What look-ups read, but the tuner skips, such as a section that lacks the driver's version, cannot be packed:
+ * without it, the bundle would answer otherwise. */
+static int check_skipped(const struct bundle *bundle, struct error *error)
+{
+    const struct tuned_file *tuned = &bundle->tuned;
+    const struct tuned_configuration *next;
+    struct tuned_table *table = NULL;
+    int status = 0;
+    if (tuned->skipped_count > 0)
+        (void)tuned_load(&table, tuned_file(bundle), NULL);
+    for (size_t i = 0; table != NULL && (next = tuned_at(table, i)) != NULL; i++)
+        for (size_t j = 0; j < tuned->skipped_count && status == 0; j++)
+            if (strcmp(tuned->skipped[j].section, next->section) == 0 &&
+                !has_entry(tuned, next->section) &&
+                command_wants_kernel(bundle->kernels, next->kernel)) {
+                *error = tuned->skipped[j].reason;
+                status = error->code;
+            }
+    tuned_free(table);
+    return status;
+}
+
 static int read_entries(struct bundle *bundle, struct error *error)
 {
     struct tuned_file *tuned = &bundle->tuned;
     const char *path = tuned_file(bundle);
     size_t kept = 0;
     int status = command_read_tuned(path, tuned, error);
+    if (status == 0)
+        status = check_skipped(bundle, error);
     tuned_file_drop_skipped(tuned); /* of no use to an application */
     if (status == 0 && tuned->count > 0)
         status = check_kernels(tuned, bundle->kernels, error);
