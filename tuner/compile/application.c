@@ -77,7 +77,8 @@ int application_compile_source(struct application_compiler *compiler, const stru
     if (status == 0 && !cached) {
         if (tuned_with[0] != '\0')
             (void)cubin_cache_write(any, compilation, NULL);
-        (void)cubin_cache_write(own, compilation, NULL);
+        if (nvrtc_stands(compiler->nvrtc))
+            (void)cubin_cache_write(own, compilation, NULL);
     }
     free(build);
     free(tuned);

@@ -55,6 +55,10 @@ int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const
  * caller's; messages leave it out. `names` are those of absolute paths in #includes; they are copied. */
 void nvrtc_set_root(struct nvrtc *nvrtc, const char *root, const char *const *names, size_t count);
 
+/* Whether the files of NVRTC and the toolkit's headers are as they were when it was opened: otherwise what it
+ * compiles is not of nvrtc_build(). */
+bool nvrtc_stands(const struct nvrtc *nvrtc);
+
 /* Whether one of the `names`, each followed by a line feed, is a word of any of the toolkit's headers.
  * Reads all of them, which takes 0.1 s. */
 bool nvrtc_headers_name(const struct nvrtc *nvrtc, const char *names);

@@ -428,9 +428,9 @@ static bool recall(struct nvrtc *nvrtc, const char *path)
  * folder `cache` (NULL: none) remembers the result for these names, sizes and times. */
 static void find_build(struct nvrtc *nvrtc, const char *cache)
 {
-    char listing[HASH_BYTES];
+    const char *listing = nvrtc->listing;
     char contents[HASH_BYTES];
-    hash_files(nvrtc, false, listing);
+    hash_files(nvrtc, false, nvrtc->listing);
     char *path = cache != NULL ? alloc_format("%s/toolkit/%s", cache, listing) : NULL;
     if (path == NULL || !recall(nvrtc, path)) {
         const char *version = find_version(nvrtc);
@@ -444,6 +444,13 @@ static void find_build(struct nvrtc *nvrtc, const char *cache)
             (void)write_file_bytes(path, nvrtc->build, strlen(nvrtc->build), NULL);
     }
     free(path);
+}
+
+bool nvrtc_stands(const struct nvrtc *nvrtc)
+{
+    char now[HASH_BYTES];
+    hash_files(nvrtc, false, now);
+    return strcmp(now, nvrtc->listing) == 0;
 }
 
 /* --- opening and closing --- */

@@ -6,6 +6,7 @@
 #define AUTOTUNE_NVRTC_LIBRARY_H
 
 #include "base/error.h"
+#include "base/hash.h"
 
 #include <nvrtc.h>
 #include <stddef.h>
@@ -51,6 +52,7 @@ struct nvrtc {
     int major;
     char version[16];              /* "13.0" */
     char build[NVRTC_BUILD_BYTES]; /* nvrtc_build() */
+    char listing[HASH_BYTES];      /* of the files that it is of, when they were read */
     char *path;
     int *architectures;
     size_t architecture_count;

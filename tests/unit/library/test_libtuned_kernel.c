@@ -639,6 +639,32 @@ static void test_a_cached_binary_is_of_the_same_tuning(void **state)
     free(here);
 }
 
+/* An application may have its compiler open while the toolkit is updated: what it compiles then is not what was
+ * tuned, if that becomes the toolkit again. */
+static void test_what_a_changed_toolkit_compiles_is_not_taken_for_the_tunings(void **state)
+{
+    struct nvrtc *nvrtc;
+    assert_int_equal(nvrtc_open(&nvrtc, NULL, NULL), 0);
+    shell("mkdir -p toolkit/lib toolkit/include/cuda/std && cp '%s' toolkit/lib/compiler.so && "
+          "cp \"$(dirname '%s')\"/libnvrtc-builtins.so.?*.* toolkit/lib && "
+          "touch toolkit/include/cooperative_groups.h toolkit/include/cuda/std/version && "
+          "echo '// first' >toolkit/include/factor.h && sed -i '1i #include <factor.h>' "
+          "b/templates/scale.cu",
+          nvrtc_path(nvrtc), nvrtc_path(nvrtc));
+    nvrtc_close(nvrtc);
+    assert_int_equal(setenv("AUTOTUNE_NVRTC", "toolkit/lib/compiler.so", 1), 0);
+    tune_anew();
+    assert_int_equal(nvrtc_open(&nvrtc, NULL, NULL), 0);
+    char *here = alloc_string(nvrtc_build(nvrtc));
+    nvrtc_close(nvrtc);
+    assert_int_equal(ask_tuned_with("12.0"), 0);
+    shell("rm -r cache/cubin && echo '// second' >toolkit/include/factor.h");
+    assert_origin(1000, TUNED_FROM_COMPILER);
+    hide_compiler();
+    assert_int_equal(ask_tuned_with(here), TUNED_COMPILER);
+    free(here);
+}
+
 static void test_a_header_that_has_changed_is_not_mixed_with_an_older_source(void **state)
 {
     shell("echo '#include \"new.h\"' >>b/templates/scale.cu && echo '// first' >b/templates/new.h");
@@ -777,6 +803,7 @@ int main(int argc, char **argv)
         WORLD_TEST(test_a_value_that_is_left_out_is_the_default),
         WORLD_TEST(test_names_that_are_none),
         WORLD_TEST(test_a_cached_binary_is_of_the_same_tuning),
+        WORLD_TEST(test_what_a_changed_toolkit_compiles_is_not_taken_for_the_tunings),
         WORLD_TEST(test_a_header_that_has_changed_is_not_mixed_with_an_older_source),
         WORLD_TEST(test_a_source_of_the_application),
         WORLD_TEST(test_a_source_needs_no_compiler_where_the_bundle_has_it),
