@@ -375,7 +375,9 @@ double *cover_entry_estimates(const struct cover_session *session)
     char *text = size_text(&session->range.kernel->cover, sizes_at(&session->sizes, 0));
     for (size_t i = 0; i < nominees; i++)
         alloc_append(&text, " 1");
-    add(&draft, alloc_string("measured.1"), "%s us", text);
+    alloc_append(&text, " us");
+    if (draft.status == 0) /* a line of any length: it is not written */
+        draft.status = cover_add(draft.cover, &draft.ini, "measured.1", text);
     bool finished = finish(&draft, session->config, 0, &unused) == 0;
     problem[axes] = value_integer(draft.sm_count);
     for (size_t size = 0; size < sizes && finished; size++) {

@@ -248,16 +248,17 @@ static void put_product(void)
     "[metrics]\nestimate = 22 + max(ceil_div(enough * block_size, 2048 * sm_count) * (6 + "        \
     "num_load), n / 112500)\n"
 
-static void put_sum(const char *metrics)
+static void put_sum(const char *problem, const char *metrics)
 {
     char *template;
     put_file("sum.cu", "__global__ void sum(const float *in, float *out, unsigned n)\n"
                        "{\n    float loads[NUM_LOAD * BLOCK_SIZE];\n}\n");
     template =
-        alloc_format("%s%s",
+        alloc_format("%s%s%s%s",
                      "[kernel]\nsource = sum.cu\n"
                      "[parameters]\nblock_size = 256\nnum_load = 1\n"
-                     "[problem]\nn = 1024\n"
+                     "[problem]\nn = 1024\n",
+                     problem,
                      "[figures]\nenough = ceil_div(n, block_size * num_load)\n"
                      "[buffer.in]\ntype = float\nlength = n\naccess = read\nfill = constant(1)\n"
                      "[launch.sum]\nentry = sum\ngrid = enough\n"
@@ -397,7 +398,7 @@ static void sizes_that_nobody_measured_lose_little(void **state)
 {
     struct quality quality = make_cover(in_waves, 0.01, 0);
     assert_true(machine.configurations <= 4 && quality.mean > 0.995 && quality.worst > 0.84);
-    put_sum(WAVES_ESTIMATE);
+    put_sum("", WAVES_ESTIMATE);
     quality = make_cover(in_waves, 0.01, 0);
     assert_true(machine.configurations <= 4 && quality.mean > 0.995 && quality.worst > 0.95);
 }
@@ -462,11 +463,51 @@ static void a_budget_is_kept(void **state)
     assert_true(quality.mean > 0.98);
 }
 
+#define EXTENT "extent_of_this_problem_number_"
+
+/* The sizes of a cover fit into the lines of a tuned INI; as many times as there are candidates might not. */
+static void estimates_of_many_candidates_are_known(void **state)
+{
+    const int64_t size[] = {1000000000, 1000000000, 1000000000, 1000000000};
+    const struct sweep_request request = {.path = "sweep.ini"};
+    const struct run_options run = {.command = "autotune cover", .tuned = "tuned.ini"};
+    struct cover_session session;
+    struct sweep sweep = {0};
+    struct study study;
+    struct error error;
+    put_sum(EXTENT "1 = 1\n" EXTENT "2 = 1\n" EXTENT "3 = 1\n" EXTENT "4 = 1\n", "");
+    put_file("sweep.ini", "[sweep]\ntemplates = .\n[sum]\ncover = " EXTENT "1, " EXTENT "2, " EXTENT
+                          "3, " EXTENT "4 = 1000000000 .. 2000000000\n"
+                          "cover_configurations = 1\nblock_size = 128, 256, 512\n"
+                          "num_load = 1, 2, 4, 8\n");
+    machine.count = 0;
+    machine.formula = all_tie;
+    if (sweep_open(&sweep, &request, &error) != 0)
+        fail_msg("%s", error.message);
+    list_variants(&sweep.kernels[0]);
+    assert_int_equal(cover_session_init(&session, &sweep, &sweep.kernels[0], &run, &error), 0);
+    assert_int_equal(cover_entry_check(&session, &error), 0);
+    begin_study(&session, size, &study);
+    for (size_t i = 0; i < machine.count; i++) {
+        put_result(&session, &study, &machine.variants[i], 0);
+        (void)nominees_add(&session.nominees, &machine.variants[i]);
+    }
+    cover_session_add(&session, size, study);
+    double *estimates = cover_entry_estimates(&session);
+    for (size_t i = 0; i < machine.count; i++) {
+        assert_true(estimates[i] > 0);
+        bindings_release(&machine.variants[i]);
+    }
+    free(estimates);
+    cover_session_release(&session);
+    sweep_release(&sweep);
+}
+
 /* A folder with the sums; a test of other kernels overwrites the sweep. */
 static int enter_with_sum(void **state)
 {
     int status = scratch_enter(state);
-    put_sum("");
+    put_sum("", "");
     return status;
 }
 
@@ -485,6 +526,7 @@ int main(void)
         COVER_TEST(where_everything_fails_it_is_not_tried_for_ever),
         COVER_TEST(where_there_was_no_time_to_tune_the_cover_is_measured),
         COVER_TEST(a_budget_is_kept),
+        COVER_TEST(estimates_of_many_candidates_are_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
