@@ -156,10 +156,8 @@ static int copy_template(struct bundle *bundle, const struct template *template,
     (void)snprintf(folder, sizeof folder, "%s", ini);
     *strrchr(folder, '/') = '\0'; /* an absolute path has one */
     status = copy_file(bundle, folder, ini, error);
-    if (status == 0)
-        status = copy_file(bundle, folder, template->source.path, error);
-    for (size_t i = 0; i < template->source.header_count && status == 0; i++)
-        status = copy_file(bundle, folder, template->source.headers[i], error);
+    for (size_t i = 0; i < template->source.file_count && status == 0; i++)
+        status = copy_file(bundle, folder, template->source.files[i].path, error);
     for (size_t i = 0; i < template->buffer_count && status == 0; i++)
         status = copy_scratch_file(bundle, folder, &template->buffers[i], error);
     for (size_t i = 0; i < template->source.include_count && status == 0; i++)
@@ -503,9 +501,8 @@ static void drop_older_files(const struct bundle *bundle)
         struct template older;
         char *path = alloc_format("%s/%s.ini", templates, bundle->loaded[i].name);
         if (access(path, R_OK) == 0 && template_load(&older, path, NULL) == 0) {
-            drop_older_file(bundle, templates, older.source.path);
-            for (size_t j = 0; j < older.source.header_count; j++)
-                drop_older_file(bundle, templates, older.source.headers[j]);
+            for (size_t j = 0; j < older.source.file_count; j++)
+                drop_older_file(bundle, templates, older.source.files[j].path);
             template_release(&older);
         }
         free(path);

@@ -130,7 +130,7 @@ static int compile(struct checking *checking, const struct subject *subject,
         fprintf(stderr, "%s\n", compilation->log);
     if (status == ERROR_CONFIG) {
         char *text = bindings_text(parameters);
-        (void)error_set_at(&fault, ERROR_CONFIG, subject->kernel->template.source.path, 0,
+        (void)error_set_at(&fault, ERROR_CONFIG, subject->kernel->template.source.files[0].path, 0,
                            "the source does not compile for %s with %s", checking->gpu->arch,
                            text[0] != '\0' ? text : "its defaults");
         free(text);

@@ -68,7 +68,7 @@ int application_compile_source(struct application_compiler *compiler, const stru
     }
     if (*compiled)
         status =
-            nvrtc_compile(compiler->nvrtc, source->path, source->text, arch,
+            nvrtc_compile(compiler->nvrtc, source->files[0].path, source->files[0].text, arch,
                           (const char *const *)options->items, options->count, compilation, error);
     if (status == 0 && *compiled) /* from the headers as they are now */
         status = source_check(source, error);

@@ -26,7 +26,7 @@ int build_refused(const struct source *source, const struct compilation *compila
     if (start == NULL)
         start = compilation->log;
     size_t length = strcspn(start, "\n");
-    return error_set_at(error, ERROR_CONFIG, source->path, 0, "compilation failed: %.*s",
+    return error_set_at(error, ERROR_CONFIG, source->files[0].path, 0, "compilation failed: %.*s",
                         length < 800 ? (int)length : 800, start);
 }
 
@@ -62,11 +62,11 @@ char *build_source(const struct build *build)
     struct options options;
     (void)build_options(build, &options, NULL);
     char *definitions = definition_lines(&options);
-    char *whole = alloc_format("%s#line 1 \"%s\"\n%s", definitions, source->path, source->text);
-    for (size_t i = 0; i < source->unit_count; i++) {
-        alloc_append(&whole, "\n// another translation unit\n%s#line 1 \"%s\"\n%s", definitions,
-                     source->units[i].path, source->units[i].text);
-    }
+    char *whole = NULL;
+    for (size_t i = 0; i < source->unit_count; i++)
+        alloc_append(&whole, "%s%s#line 1 \"%s\"\n%s",
+                     i > 0 ? "\n// another translation unit\n" : "", definitions,
+                     source->files[i].path, source->files[i].text);
     free(definitions);
     options_release(&options);
     return whole;
@@ -157,13 +157,12 @@ const struct source *device_kernels(void)
     static char path[] = "/autotune/device_kernels.cu";
     static struct source_file file;
     static struct source source;
-    file.path = source.path = path;
+    file.path = path;
     file.text = (char *)(uintptr_t)device_kernels_source;
     file.bytes = strlen(file.text);
     hash_of(file.text, file.bytes, file.hash);
-    source.text = file.text;
     source.files = &file;
-    source.file_count = 1;
+    source.file_count = source.unit_count = source.followed_count = 1;
     memcpy(source.text_hash, file.hash, sizeof source.text_hash);
     memcpy(source.hash, file.hash, sizeof source.hash);
     return &source;

@@ -1,7 +1,6 @@
 #include "template/problem_check.h"
 
 #include "base/alloc.h"
-#include "base/read_file.h"
 #include "base/suggestion.h"
 #include "template/dependencies.h"
 #include "template/fill.h"
@@ -42,89 +41,81 @@ static bool has_word(const struct words *words, const char *word)
     return false;
 }
 
-/* Of the source, its headers, the compiler options and the C++ names of entries. */
-static struct words words_of_source(const struct template *template)
+/* After the first failure, these do nothing. */
+struct macro_checking {
+    const struct template *template;
+    struct words own; /* of the compiler options and of the C++ names of entries */
+    struct words
+        used; /* of the template's own values: a word may choose a launch or a type there */
+    struct error *error;
+    int status;
+};
+
+/* By the source, its headers, or the template's `own` words. */
+static bool is_named(const struct macro_checking *checking, const char *macro)
 {
-    const struct source *source = &template->source;
-    struct words words = {0};
-    add_words(&words, source->text);
-    for (size_t i = 0; i < source->followed_count; i++) {
-        char *text;
-        if (read_file(source->headers[i], &text, NULL, NULL) == 0) {
-            add_words(&words, text);
-            free(text);
-        }
-    }
-    for (size_t i = 0; i < template->option_count; i++)
-        add_words(&words, template->options[i].text);
-    for (size_t i = 0; i < template->name_expression_count; i++)
-        add_words(&words, template->name_expressions[i]);
-    return words;
+    const struct source_name *name = source_find_name(&checking->template->source, macro);
+    return (name != NULL && name->followed) || has_word(&checking->own, macro);
 }
 
-static int refuse_macro(const struct template *template, const struct parameter *parameter,
-                        const char *macro, const struct words *words, struct error *error)
+static void refuse_macro(struct macro_checking *checking, const struct parameter *parameter,
+                         const char *macro)
 {
+    const struct source *source = &checking->template->source;
     struct names capitals = {0};
-    for (size_t i = 0; i < words->count; i++)
-        if (isupper((unsigned char)words->items[i][0]))
-            names_add(&capitals, words->items[i]);
+    for (size_t i = 0; i < source->name_count; i++)
+        if (source->names[i].followed && isupper((unsigned char)source->names[i].text[0]))
+            names_add(&capitals, source->names[i].text);
     const char *nearest = capitals.items != NULL ? suggestion_nearest(macro, capitals.items) : NULL;
     char *advice = nearest != NULL ? alloc_format("did you mean '%s'?", nearest)
                    : parameter->words != NULL
                        ? alloc_string("name it there or in an expression")
                        : alloc_string("name it there, or make it a launch parameter");
-    int status = error_set_at(error, ERROR_CONFIG, template->path, parameter->line,
-                              "'%s' changes nothing: the source and its headers do not name the "
-                              "macro '%s'; %s",
-                              parameter->name, macro, advice);
+    checking->status =
+        error_set_at(checking->error, ERROR_CONFIG, checking->template->path, parameter->line,
+                     "'%s' changes nothing: the source and its headers do not name the "
+                     "macro '%s'; %s",
+                     parameter->name, macro, advice);
     free(advice);
     free(capitals.items);
-    return status;
 }
 
-/* `used` are the words of the template's own values: a word may choose a launch or a type there. */
-static int check_macros(const struct template *template, const struct parameter *parameters,
-                        size_t count, const struct words *words, const struct words *used,
-                        struct error *error)
+static void check_macros(struct macro_checking *checking, const struct parameter *parameters,
+                         size_t count)
 {
-    int status = 0;
-    for (size_t i = 0; i < count && status == 0; i++) {
+    for (size_t i = 0; i < count && checking->status == 0; i++) {
         const struct parameter *parameter = &parameters[i];
-        if (!parameter->compiled || parameter->renamed)
-            continue;
         char *macro = alloc_string(parameter->name);
         for (char *c = macro; *c != '\0'; c++)
             *c = (char)toupper((unsigned char)*c);
-        if (!has_word(words, macro) &&
-            !(parameter->words != NULL && has_word(used, parameter->name)))
-            status = refuse_macro(template, parameter, macro, words, error);
+        if (parameter->compiled && !parameter->renamed && !is_named(checking, macro) &&
+            !(parameter->words != NULL && has_word(&checking->used, parameter->name)))
+            refuse_macro(checking, parameter, macro);
         free(macro);
     }
-    return status;
 }
 
 int macro_check(const struct template *template, struct error *error)
 {
-    struct words words = words_of_source(template);
-    struct words used = {0};
+    struct macro_checking checking = {.template = template, .error = error};
+    for (size_t i = 0; i < template->option_count; i++)
+        add_words(&checking.own, template->options[i].text);
+    for (size_t i = 0; i < template->name_expression_count; i++)
+        add_words(&checking.own, template->name_expressions[i]);
     for (size_t i = 0; i < template->ini.count; i++)
-        add_words(&used, template->ini.entries[i].value);
-    int status = check_macros(template, template->parameters, template->parameter_count, &words,
-                              &used, error);
-    if (status == 0)
-        status = check_macros(template, template->problem, template->problem_count, &words, &used,
-                              error);
-    for (size_t i = 0; i < template->definition_count && status == 0; i++)
-        if (!has_word(&words, template->definitions[i].macro))
-            status =
+        add_words(&checking.used, template->ini.entries[i].value);
+    check_macros(&checking, template->parameters, template->parameter_count);
+    check_macros(&checking, template->problem, template->problem_count);
+    for (size_t i = 0; i < template->definition_count && checking.status == 0; i++)
+        if (!is_named(&checking, template->definitions[i].macro))
+            checking.status =
                 error_set_at(error, ERROR_CONFIG, template->path, template->definitions[i].line,
                              "define '%s' changes nothing: the source and its headers do not "
                              "name that macro",
                              template->definitions[i].macro);
-    texts_free(words.items, words.count);
-    texts_free(used.items, used.count);
-    return status;
+    texts_free(checking.own.items, checking.own.count);
+    texts_free(checking.used.items, checking.used.count);
+    return checking.status;
 }
 
 /* --- types of arguments --- */

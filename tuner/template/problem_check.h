@@ -15,7 +15,7 @@
  * A parameter reaches the compiler as a macro. If neither the source nor its headers nor the compiler
  * options name that macro, for example because it is misspelt, all its values give the same kernel: returns
  * ERROR_CONFIG at its line. A parameter that is a word may instead occur in the template's expressions,
- * where it can choose a launch or a type. Headers that cannot be read count as empty.
+ * where it can choose a launch or a type.
  */
 int macro_check(const struct template *template, struct error *error);
 

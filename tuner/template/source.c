@@ -26,7 +26,7 @@ struct hashes {
 /* What one source_load() collects. */
 struct loading {
     struct source *source;
-    char **names; /* by which its headers were found first */
+    char **names; /* by which its files but the first were found first */
     size_t name_count;
     struct hashes hashes;
     char *macro; /* whose #include was found first; its place */
@@ -101,14 +101,13 @@ static char *find_file(const char *folder, const char *name)
     return path;
 }
 
-/* The file's number: 0 for the source, 1 for its first header; one more than the last if it is new. */
-static size_t number_of(const struct source *source, const char *path)
+/* The index of the file; file_count if it is new. */
+static size_t index_of(const struct source *source, const char *path)
 {
-    size_t number = 0;
-    const char *known = source->path;
-    while (strcmp(known, path) != 0 && number++ < source->header_count)
-        known = source->headers[number - 1];
-    return number;
+    size_t index = 0;
+    while (index < source->file_count && strcmp(source->files[index].path, path) != 0)
+        index++;
+    return index;
 }
 
 static void add_toolkit_header(struct source *source, const char *name)
@@ -119,7 +118,7 @@ static void add_toolkit_header(struct source *source, const char *name)
     *ARRAY_APPEND(source->toolkit_headers, source->toolkit_count) = alloc_string(name);
 }
 
-/* Adds to the hashes which file `name` means: its number, or -1 for none. The first of that name goes
+/* Adds to the hashes which file `name` means: its index, or -1 for none. The first of that name goes
  * without saying, unless several are taken. */
 static void hash_choice(struct loading *loading, const char *name, long number, bool all_folders)
 {
@@ -202,15 +201,15 @@ static bool add_header(struct loading *loading, const char *name, char *path, bo
     struct source *source = loading->source;
     if (path == NULL)
         return false;
-    size_t number = number_of(source, path);
-    if (number <= source->header_count) {
-        hash_choice(loading, name, (long)number, all_folders);
+    size_t index = index_of(source, path);
+    if (index < source->file_count) {
+        hash_choice(loading, name, (long)index, all_folders);
         free(path);
         return true;
     }
     /* the name, not the path: the checkout may move */
     hash_meaning(&loading->hashes, name);
-    *ARRAY_APPEND(source->headers, source->header_count) = path;
+    ARRAY_APPEND(source->files, source->file_count)->path = path;
     *ARRAY_APPEND(loading->names, loading->name_count) = alloc_string(name);
     return true;
 }
@@ -283,9 +282,8 @@ static enum token_kind next_token(struct scan *scan, bool space_counts)
     if (kind == TOKEN_NAME && scan->test == TEST_OPEN && !scan->function_like)
         note_macro(scan); /* otherwise it may be a parameter */
     if (kind == TOKEN_NAME) {
-        if (scan->directive)
-            *ARRAY_APPEND(loading->source->directive_names, loading->source->directive_name_count) =
-                alloc_string(token);
+        *ARRAY_APPEND(loading->source->names, loading->source->name_count) =
+            (struct source_name){alloc_string(token), !loading->shadowing, scan->directive};
         scan->tests_only = strncmp(token, "include", strlen("include")) != 0;
         scan->all_folders = strlen(token) > 5 && strcmp(token + strlen(token) - 5, "_next") == 0;
     }
@@ -329,62 +327,42 @@ static void scan_text(struct loading *loading, const char *path, const char *tex
 }
 
 /* Reads one file, hashes it and appends the headers that it includes. */
-static int load_file(struct loading *loading, const char *path, const char **text,
-                     struct error *error)
+static int load_file(struct loading *loading, struct source_file *file, struct error *error)
 {
-    struct source *source = loading->source;
-    size_t length = 0;
-    char *read = NULL;
-    int status = read_file(path, &read, &length, error);
+    const char *path = file->path;
+    int status = read_file(path, &file->text, &file->bytes, error);
     if (status != 0)
         return status;
-    struct source_file *file = ARRAY_APPEND(source->files, source->file_count);
-    file->path = alloc_string(path);
-    *text = file->text = read;
-    file->bytes = length;
-    hash_of(read, length, file->hash);
+    const char *text = file->text;
+    hash_of(text, file->bytes, file->hash);
     /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): error_set() never returns 0 */
-    if (strlen(read) != length && !loading->shadowing)
+    if (strlen(text) != file->bytes && !loading->shadowing)
         return error_set(error, ERROR_CONFIG,
                          "'%s' contains a zero byte; it must be a CUDA C++ source in plain text",
                          path);
-    hash_add_text(loading->hashes.text, read);
-    scan_text(loading, path, read);
+    hash_add_text(loading->hashes.text, text);
+    scan_text(loading, path, text); /* may move the files */
     return 0;
 }
 
-/* Loads the headers from `*loaded` on, and those that they include. */
-static int load_headers(struct loading *loading, size_t *loaded, struct error *error)
+/* Loads the files from number `first` on, and those that they include. */
+static int load_files(struct loading *loading, size_t first, struct error *error)
 {
-    struct source *source = loading->source;
     int status = 0;
-    for (; status == 0 && *loaded < source->header_count; ++*loaded) { /* grows */
-        const char *path = source->headers[*loaded];
-        const char *text = NULL;
-        status = load_file(loading, path, &text, error);
-        for (size_t i = 0; i < source->unit_count; i++)
-            if (strcmp(source->units[i].path, path) == 0)
-                source->units[i].text = text;
-    }
+    for (size_t i = first; status == 0 && i < loading->source->file_count; i++) /* grows */
+        status = load_file(loading, &loading->source->files[i], error);
     return status;
 }
 
-/* Loads everything that is included. */
-static int load_all(struct loading *loading, bool macros_allowed, struct error *error)
+static int check_macros(const struct loading *loading, struct error *error)
 {
-    struct source *source = loading->source;
-    size_t loaded = 0;
-    int status = load_file(loading, source->path, &source->text, error);
-    if (status == 0)
-        status = load_headers(loading, &loaded, error);
-    if (status == 0 && loading->macro != NULL && !macros_allowed)
-        status =
-            error_set_at(error, ERROR_CONFIG, loading->macro_path, loading->macro_line,
-                         "cannot tell which file the #include of '%s' reads; write its name, or "
-                         "list the files that it can read as 'depends' in the template's "
-                         "[kernel]",
-                         loading->macro);
-    return status;
+    if (loading->macro == NULL || loading->source->depend_count > 0)
+        return 0;
+    return error_set_at(error, ERROR_CONFIG, loading->macro_path, loading->macro_line,
+                        "cannot tell which file the #include of '%s' reads; write its name, or "
+                        "list the files that it can read as 'depends' in the template's "
+                        "[kernel]",
+                        loading->macro);
 }
 
 /* --- what the toolkit's headers include from the user's folders --- */
@@ -466,19 +444,37 @@ static void add_shadowing(struct loading *loading, const char *folder)
 static int load_shadowing(struct loading *loading, struct error *error)
 {
     struct source *source = loading->source;
-    size_t loaded = source->header_count;
-    source->followed_count = loaded;
+    source->followed_count = source->file_count;
     loading->shadowing = true;
     for (size_t i = 0; i < source->include_count && source->toolkit_count > 0; i++)
         add_shadowing(loading, source->include_folders[i]);
-    return load_headers(loading, &loaded, error);
+    return load_files(loading, source->followed_count, error);
 }
 
-static int compare_texts(const void *left, const void *right)
+static int compare_source_names(const void *left, const void *right)
 {
-    const char *const *a = left;
-    const char *const *b = right;
-    return strcmp(*a, *b);
+    return strcmp(((const struct source_name *)left)->text,
+                  ((const struct source_name *)right)->text);
+}
+
+/* Sorts them, and leaves one of each. */
+static void join_names(struct source *source)
+{
+    size_t count = 0;
+    if (source->name_count > 0)
+        qsort(source->names, source->name_count, sizeof *source->names, compare_source_names);
+    for (size_t i = 0; i < source->name_count; i++) {
+        struct source_name *name = &source->names[i];
+        struct source_name *last = count > 0 ? &source->names[count - 1] : NULL;
+        if (last == NULL || strcmp(last->text, name->text) != 0) {
+            source->names[count++] = *name;
+            continue;
+        }
+        last->followed = last->followed || name->followed;
+        last->in_directive = last->in_directive || name->in_directive;
+        free(name->text);
+    }
+    source->name_count = count;
 }
 
 static void loading_finish(struct loading *loading)
@@ -489,25 +485,24 @@ static void loading_finish(struct loading *loading)
     hash_finish(hashes->text, source->text_hash);
     hash_finish(hashes->tokens, hashes->stringifies ? other : source->hash);
     hash_finish(hashes->spaced_tokens, hashes->stringifies ? source->hash : other);
-    if (source->directive_name_count > 0)
-        qsort(source->directive_names, source->directive_name_count,
-              sizeof *source->directive_names, compare_texts);
+    join_names(source);
     texts_free(loading->names, loading->name_count);
     free(loading->macro);
     free(loading->macro_path);
 }
 
-bool source_has_directive_name(const struct source *source, const char *name)
+const struct source_name *source_find_name(const struct source *source, const char *name)
 {
-    return source->directive_name_count > 0 &&
-           bsearch(&name, source->directive_names, source->directive_name_count,
-                   sizeof *source->directive_names, compare_texts) != NULL;
+    const struct source_name key = {.text = (char *)(uintptr_t)name};
+    return source->name_count == 0 ? NULL
+                                   : bsearch(&key, source->names, source->name_count,
+                                             sizeof *source->names, compare_source_names);
 }
 
 static int resolve_folders(struct source *source, const char *const *folders, size_t folder_count,
                            struct error *error)
 {
-    char *own = path_folder(source->path);
+    char *own = path_folder(source->files[0].path);
     *ARRAY_APPEND(source->include_folders, source->include_count) = own;
     for (size_t i = 0; i < folder_count; i++) {
         char *joined = folders[i][0] == '/' ? alloc_string(folders[i])
@@ -522,20 +517,22 @@ static int resolve_folders(struct source *source, const char *const *folders, si
     return 0;
 }
 
-/* The units behind the first. Their names count, as those of headers do. */
-static int find_units(struct loading *loading, const char *const *paths, size_t count,
+/* The names of units behind the first count, as those of headers do. */
+static int find_units(struct loading *loading, const struct source_files *files,
                       struct error *error)
 {
     struct source *source = loading->source;
-    for (size_t i = 0; i < count; i++) {
-        char *path = realpath(paths[i], NULL);
+    for (size_t i = 0; i < files->path_count; i++) {
+        char *path = realpath(files->paths[i], NULL);
         if (path == NULL)
-            return error_set_errno(error, ERROR_CONFIG, "cannot open '%s'", paths[i]);
-        bool known = number_of(source, path) <= source->header_count;
-        ARRAY_APPEND(source->units, source->unit_count)->path = alloc_string(path);
-        (void)add_header(loading, strrchr(path, '/') + 1, path, false);
-        if (known)
-            return error_set(error, ERROR_CONFIG, "'%s' is listed twice", paths[i]);
+            return error_set_errno(error, ERROR_CONFIG, "cannot open '%s'", files->paths[i]);
+        if (i == 0)
+            ARRAY_APPEND(source->files, source->file_count)->path = path;
+        else
+            (void)add_header(loading, strrchr(path, '/') + 1, path, false);
+        if (source->file_count == i)
+            return error_set(error, ERROR_CONFIG, "'%s' is listed twice", files->paths[i]);
+        source->unit_count++;
     }
     return 0;
 }
@@ -550,14 +547,14 @@ static int find_depends(struct loading *loading, const struct source_files *file
         size_t length = strlen(text);
         bool angled = length > 2 && text[0] == '<' && text[length - 1] == '>';
         char *name = alloc_string_n(text + angled, length - 2 * (size_t)angled);
-        bool found = find_header(loading, loading->source->path, name, !angled, false);
+        bool found = find_header(loading, loading->source->files[0].path, name, !angled, false);
         if (!found && angled)
             add_toolkit_header(loading->source, name);
         else if (!found)
             status = error_set(error, ERROR_CONFIG,
                                "cannot find '%s', which 'depends' names, beside '%s' or in an "
                                "include folder; a header of the toolkit's is written <name>",
-                               name, loading->source->path);
+                               name, loading->source->files[0].path);
         free(name);
     }
     return status;
@@ -576,20 +573,17 @@ int source_load_files(struct source *source, const struct source_files *files, s
     *source = (struct source){0};
     struct loading loading = {.source = source,
                               .hashes = {hash_new(), hash_new(), hash_new(), false}};
-    int status = 0;
-    source->path = realpath(files->paths[0], NULL);
-    if (source->path == NULL)
-        status = error_set_errno(error, ERROR_CONFIG, "cannot open '%s'", files->paths[0]);
+    for (size_t i = 0; i < files->depend_count; i++)
+        *ARRAY_APPEND(source->depends, source->depend_count) = alloc_string(files->depends[i]);
+    int status = find_units(&loading, files, error);
     if (status == 0)
         status = resolve_folders(source, files->folders, files->folder_count, error);
     if (status == 0)
-        status = find_units(&loading, files->paths + 1, files->path_count - 1, error);
-    if (status == 0)
         status = find_depends(&loading, files, error);
-    for (size_t i = 0; i < files->depend_count; i++)
-        *ARRAY_APPEND(source->depends, source->depend_count) = alloc_string(files->depends[i]);
     if (status == 0)
-        status = load_all(&loading, files->depend_count > 0, error);
+        status = load_files(&loading, 0, error);
+    if (status == 0)
+        status = check_macros(&loading, error);
     if (status == 0)
         status = load_shadowing(&loading, error);
     loading_finish(&loading);
@@ -604,9 +598,8 @@ int source_check(const struct source *source, struct error *error)
     size_t count = 0;
     if (source->include_count == 0) /* the tuner's own, which is no file */
         return 0;
-    *ARRAY_APPEND(paths, count) = source->path;
     for (size_t i = 0; i < source->unit_count; i++)
-        *ARRAY_APPEND(paths, count) = source->units[i].path;
+        *ARRAY_APPEND(paths, count) = source->files[i].path;
     struct source now;
     const struct source_files files = {.paths = paths,
                                        .path_count = count,
@@ -619,7 +612,7 @@ int source_check(const struct source *source, struct error *error)
         status = error_set(error, ERROR_CONFIG,
                            "'%s' or a header that it includes has changed since it was read; read "
                            "it again, as by starting again",
-                           source->path);
+                           source->files[0].path);
     source_release(&now);
     free(paths);
     return status;
@@ -627,15 +620,14 @@ int source_check(const struct source *source, struct error *error)
 
 void source_release(struct source *source)
 {
-    free(source->path);
-    for (size_t i = 0; i < source->unit_count; i++)
-        free(source->units[i].path);
-    free(source->units);
     for (size_t i = 0; i < source->file_count; i++) {
         free(source->files[i].path);
         free(source->files[i].text);
     }
     free(source->files);
+    for (size_t i = 0; i < source->name_count; i++)
+        free(source->names[i].text);
+    free(source->names);
     for (size_t i = 0; i < source->way_count; i++) {
         free(source->ways[i].path);
         free(source->ways[i].target);
@@ -643,8 +635,6 @@ void source_release(struct source *source)
     free(source->ways);
     texts_free(source->include_folders, source->include_count);
     texts_free(source->depends, source->depend_count);
-    texts_free(source->headers, source->header_count);
     texts_free(source->toolkit_headers, source->toolkit_count);
-    texts_free(source->directive_names, source->directive_name_count);
     *source = (struct source){0};
 }

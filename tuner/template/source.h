@@ -13,12 +13,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A further translation unit. */
-struct source_unit {
-    char *path;       /* absolute; it is among the headers, too */
-    const char *text; /* of `files` */
-};
-
 /* A file as it was when it was read. */
 struct source_file {
     char *path;            /* absolute, without symbolic links to folders */
@@ -40,28 +34,33 @@ struct source_way {
     char *target; /* of a link; otherwise NULL */
 };
 
+/* A name that occurs outside of comments and texts. */
+struct source_name {
+    char *text;
+    bool
+        followed; /* in a file that the source includes; otherwise only the toolkit's headers may */
+    bool in_directive; /* what a macro may change */
+};
+
 struct source {
-    char *path; /* absolute; of the first unit */
-    const char *text;
-    struct source_file *files; /* all that the compiler reads: the first unit, then the headers */
+    struct source_file
+        *files; /* all that the compiler reads: the translation units, the included files found in
+                                * the folders below, and files that they include; then files that only the toolkit's
+                                * headers may include */
     size_t file_count;
+    size_t unit_count;
+    size_t followed_count; /* of the files: those before the latter */
     struct source_way *ways;
     size_t way_count;
-    struct source_unit *units; /* the others */
-    size_t unit_count;
-    char **include_folders; /* absolute: the source's own folder, then the caller's */
+    char **
+        include_folders; /* absolute: the first unit's own folder, then the caller's; none of the tuner's own */
     size_t include_count;
     char **depends; /* struct source_files has these */
     size_t depend_count;
-    char **headers; /* absolute: the other units, the included files found in those folders, and
-                     * files they include; then files that only the toolkit's headers may include */
-    size_t header_count;
-    size_t followed_count;  /* of the headers: those before the latter */
     char **toolkit_headers; /* names of the included files not found */
     size_t toolkit_count;
-    char **
-        directive_names; /* names in the directives of all files: what a macro may change; sorted */
-    size_t directive_name_count;
+    struct source_name *names; /* each once, sorted */
+    size_t name_count;
     char text_hash[HASH_BYTES]; /* of every byte of the source and its headers */
     char hash[HASH_BYTES];      /* of their tokens: comments and layout do not change it */
 };
@@ -95,8 +94,8 @@ struct source_files {
 /* The same for several units and for headers that only a macro names. */
 int source_load_files(struct source *source, const struct source_files *files, struct error *error);
 
-/* Whether the name is in a directive of the source or its headers. */
-bool source_has_directive_name(const struct source *source, const char *name);
+/* NULL: it does not occur. */
+const struct source_name *source_find_name(const struct source *source, const char *name);
 
 /* For a compiler that reads the files again: 0 if that finds the same files with the same bytes, otherwise
  * ERROR_CONFIG. */

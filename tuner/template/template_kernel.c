@@ -43,7 +43,7 @@ void loader_read_kernel(struct loader *loader)
                                       .folder_count = counts[1],
                                       .depends = (const char *const *)lists[2],
                                       .depend_count = counts[2]};
-    if (!loader_failed(loader) && template->source.text == NULL) /* otherwise it was sent */
+    if (!loader_failed(loader) && template->source.file_count == 0) /* otherwise it was sent */
         (void)source_load_files(&template->source, &from, &loader->error);
 }
 
@@ -206,7 +206,7 @@ static void read_precompiled(struct loader *loader, const struct ini_entry *entr
                              const struct names *known)
 {
     struct template *template = loader->template;
-    bool included = template->source.file_count == 0; /* it was sent: this was checked before */
+    bool included = template->source.include_count == 0; /* it was sent: this was checked before */
     for (size_t i = 0; i < template->source.toolkit_count; i++)
         included = included || strcmp(template->source.toolkit_headers[i], entry->key) == 0;
     if (!included)

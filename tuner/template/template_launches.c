@@ -313,9 +313,9 @@ static void take_entry(struct loader *loader, struct launch *launch)
     struct template *template = loader->template;
     const struct source *source = &template->source;
     const char *entry = launch->entry;
-    bool found = source_signature_read(source->text, entry, &launch->signature);
+    bool found = false;
     for (size_t i = 0; i < source->unit_count && !found; i++)
-        found = source_signature_read(source->units[i].text, entry, &launch->signature);
+        found = source_signature_read(source->files[i].text, entry, &launch->signature);
     for (size_t i = 0; i < launch->signature.count; i++)
         (void)template_keep(template, launch->signature.parameters[i].text);
     (void)template_keep(template, launch->signature.parameters);

@@ -407,9 +407,9 @@ int template_load_sent(struct template *template, const char *path, const char *
     int status = ini_file_read_text(&template->ini, path, text, error);
     if (status != 0)
         return status;
-    source->text = sources[0];
-    for (size_t i = 1; i < source_count; i++)
-        ARRAY_APPEND(source->units, source->unit_count)->text = sources[i];
+    for (size_t i = 0; i < source_count; i++)
+        ARRAY_APPEND(source->files, source->file_count)->text = alloc_string(sources[i]);
+    source->unit_count = source_count;
     status = load_read(template, path, error);
     source_release(source);
     return status;

@@ -17,7 +17,7 @@ int template_load(struct template *template, const char *path, struct error *err
 
 /*
  * The same in another process, which reads no files, from the text of the INI and of the units of the source,
- * which are at least one and stay the caller's: of the source, the template then has nothing, and its hash is
+ * which are at least one: of the source, the template then has nothing, and its hash is
  * not that of the original.
  */
 int template_load_sent(struct template *template, const char *path, const char *text,

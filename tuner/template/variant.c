@@ -72,8 +72,8 @@ static void add_option(struct options *options, const char *text, const char *va
 /* Whether the user has a header of that name, which the compiler would not see beside ours. */
 static bool has_own(const struct source *source, const char *name)
 {
-    for (size_t i = 0; i < source->followed_count; i++) {
-        const char *slash = strrchr(source->headers[i], '/');
+    for (size_t i = 1; i < source->followed_count; i++) {
+        const char *slash = strrchr(source->files[i].path, '/');
         if (slash != NULL && strcmp(slash + 1, name) == 0)
             return true;
     }
@@ -176,10 +176,11 @@ static struct names difference(const struct template *template, struct names *al
                                struct names *launched)
 {
     struct names rest = {0};
-    for (size_t i = 0; i + 1 < all->count; i++)
-        if (!names_have(launched->items, all->items[i]) &&
-            !source_has_directive_name(&template->source, all->items[i]))
+    for (size_t i = 0; i + 1 < all->count; i++) {
+        const struct source_name *name = source_find_name(&template->source, all->items[i]);
+        if (!names_have(launched->items, all->items[i]) && !(name != NULL && name->in_directive))
             names_add(&rest, all->items[i]);
+    }
     free(all->items);
     free(launched->items);
     return rest;
@@ -250,8 +251,8 @@ static int make_options(const struct template *template, const struct bindings *
         add_option(options, "-I", template->source.include_folders[i]);
     add_template_options(options, template, &evaluation);
     options_add_headers(options, &template->source);
-    for (size_t i = 0; i < template->source.unit_count; i++)
-        add_option(options, COMPILER_OPTION_UNIT, template->source.units[i].path);
+    for (size_t i = 1; i < template->source.unit_count; i++)
+        add_option(options, COMPILER_OPTION_UNIT, template->source.files[i].path);
     add_entries(options, template, unlaunched);
     size_t before = options->count;
     add_definitions(options, template->parameters, template->parameter_count, parameters);
@@ -284,7 +285,7 @@ void variant_headers(const struct template *template, const struct bindings *par
 {
     const struct scope outer = {problem, NULL};
     const struct scope scope = {parameters, &outer};
-    if (template->source.followed_count < template->source.header_count)
+    if (template->source.followed_count < template->source.file_count)
         return; /* the user's headers, which the toolkit's may include, could depend on parameters */
     for (size_t i = 0; i < template->precompiled_count; i++) {
         const struct precompiled_header *header = &template->precompiled[i];

@@ -73,9 +73,8 @@ static void add_texts(struct device_process *worker, const struct template *temp
 {
     json_t *list = json_array();
     add_text(worker, template->ini.text, list);
-    add_text(worker, template->source.text, list);
     for (size_t i = 0; i < template->source.unit_count; i++)
-        add_text(worker, template->source.units[i].text, list);
+        add_text(worker, template->source.files[i].text, list);
     json_object_set_new(message, "texts", list);
 }
 

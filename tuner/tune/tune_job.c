@@ -30,7 +30,7 @@ static int wait_for(struct tuning *tuning, const struct tuning_job *job,
     if (launch_check_refusal(&job->kernel->template, compile->compilation.log, error) != 0)
         return ERROR_CONFIG;
     static_check_compile_reason(compile, reason, sizeof reason);
-    const char *path = compile == job->reference ? job->kernel->template.source.path : "";
+    const char *path = compile == job->reference ? job->kernel->template.source.files[0].path : "";
     return compile->killed ? error_set_at(error, ERROR_WORKER, path, 0,
                                           "%s could not be compiled: %s; run again", what, reason)
                            : error_set_at(error, ERROR_CONFIG, path, 0, "%s cannot be compiled: %s",

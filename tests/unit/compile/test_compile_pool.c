@@ -74,8 +74,7 @@ static const struct source *source_of(const char *hash, const char *text)
     size_t i = strcmp(hash, "hash") != 0;
     files[i] =
         (struct source_file){.path = path, .text = (char *)(uintptr_t)text, .bytes = strlen(text)};
-    sources[i] =
-        (struct source){.path = files[i].path, .text = text, .files = &files[i], .file_count = 1};
+    sources[i] = (struct source){.files = &files[i], .file_count = 1, .unit_count = 1};
     (void)snprintf(files[i].hash, sizeof files[i].hash, "%s", hash);
     (void)snprintf(sources[i].text_hash, sizeof sources[i].text_hash, "%s", hash);
     return &sources[i];

@@ -31,8 +31,8 @@ static void expect_header(const struct source *source, size_t index, const char 
 {
     char *real = realpath(path, NULL);
     assert_non_null(real);
-    assert_true(index < source->header_count);
-    assert_string_equal(source->headers[index], real);
+    assert_true(index + 1 < source->file_count);
+    assert_string_equal(source->files[index + 1].path, real);
     free(real);
 }
 
@@ -55,12 +55,11 @@ static void units_count_as_the_source_does(void **state)
         const struct source_files files = {.paths = i == 1 ? swapped : paths, .path_count = 2};
         if (source_load_files(&source, &files, &error) != 0)
             fail_msg("%s", error.message);
-        assert_int_equal(source.unit_count, 1);
-        assert_int_equal(source.header_count, 2);
+        assert_int_equal(source.unit_count, 2);
         assert_int_equal(source.file_count, 3);
         assert_int_equal(source.toolkit_count, 1);
-        assert_non_null(strstr(source.units[0].path, i == 1 ? "/a.cu" : "/sub/b.cu"));
-        assert_non_null(strstr(source.units[0].text, i == 1 ? "int a" : "b.h"));
+        assert_non_null(strstr(source.files[1].path, i == 1 ? "/a.cu" : "/sub/b.cu"));
+        assert_non_null(strstr(source.files[1].text, i == 1 ? "int a" : "b.h"));
         memcpy(hashes[i], source.hash, HASH_BYTES);
         source_release(&source);
     }
@@ -86,10 +85,10 @@ static void headers_are_followed_once_each(void **state)
     scratch_write("kernels/include/deep/sibling.h", "");
     scratch_write("kernels/not_a_directive.h", "");
     struct source source = load("kernels/k.cu", folders, 1);
-    assert_true(source.path[0] == '/');
-    assert_non_null(strstr(source.path, "/kernels/k.cu"));
-    assert_true(strncmp(source.text, "#include \"local.h\"", 18) == 0);
-    assert_int_equal(source.header_count, 4);
+    assert_true(source.files[0].path[0] == '/');
+    assert_non_null(strstr(source.files[0].path, "/kernels/k.cu"));
+    assert_true(strncmp(source.files[0].text, "#include \"local.h\"", 18) == 0);
+    assert_int_equal(source.file_count, 5);
     expect_header(&source, 0, "kernels/local.h");
     expect_header(&source, 1, "kernels/include/deep/nested.h");
     expect_header(&source, 2, "kernels/include/common.h");
@@ -99,7 +98,7 @@ static void headers_are_followed_once_each(void **state)
     assert_non_null(strstr(source.include_folders[0], "/kernels"));
     assert_non_null(strstr(source.include_folders[1], "/kernels/include"));
     source_release(&source);
-    assert_null(source.text);
+    assert_null(source.files);
 }
 
 static void the_first_folder_wins_as_in_the_compiler(void **state)
@@ -114,7 +113,7 @@ static void the_first_folder_wins_as_in_the_compiler(void **state)
     scratch_write("a/z.h", "");
     scratch_write("z.h", "");
     struct source source = load("k.cu", folders, 2);
-    assert_int_equal(source.header_count, 3);
+    assert_int_equal(source.file_count, 4);
     expect_header(&source, 0, "a/x.h");
     expect_header(&source, 1, "a/y.h"); /* beside the including file */
     expect_header(&source, 2, "z.h");   /* the source's own folder is the first one */
@@ -165,7 +164,7 @@ static void every_header_that_include_next_can_mean_counts(void **state)
     scratch_write("a/x.h", "#include_next <x.h>\n");
     scratch_write("b/x.h", "");
     struct source source = load("k.cu", folders, 2);
-    assert_int_equal(source.header_count, 2);
+    assert_int_equal(source.file_count, 3);
     expect_header(&source, 0, "a/x.h");
     expect_header(&source, 1, "b/x.h");
     source_release(&source);
@@ -183,8 +182,8 @@ static void what_a_toolkit_header_can_find_counts(void **state)
     scratch_write("b/cuda/data.bin", "");
     scratch_write("b/mine/x.h", "");
     struct source source = load("k.cu", folders, 2);
-    assert_int_equal(source.header_count, 1);
-    assert_int_equal(source.followed_count, 0);
+    assert_int_equal(source.file_count, 2);
+    assert_int_equal(source.followed_count, 1);
     expect_header(&source, 0, "b/cuda/std/tuple");
     memcpy(first, source.hash, HASH_BYTES);
     assert_int_equal(source_check(&source, &error), 0);
@@ -199,7 +198,7 @@ static void what_a_toolkit_header_can_find_counts(void **state)
     assert_string_not_equal(first, other);
     scratch_write("k.cu", "int a;\n"); /* nothing of the toolkit's */
     source = load("k.cu", folders, 2);
-    assert_int_equal(source.header_count, 0);
+    assert_int_equal(source.file_count, 1);
     source_release(&source);
 }
 
@@ -214,8 +213,8 @@ static void a_header_that_the_toolkit_can_find_is_scanned(void **state)
     for (size_t i = 0; i < sizeof found / sizeof *found; i++)
         scratch_write(found[i], "#include \"own.h\"\n#include <cstdint>\n");
     struct source source = load("k.cu", NULL, 0);
-    assert_int_equal(source.followed_count, 0);
-    assert_int_equal(source.header_count, 5);
+    assert_int_equal(source.followed_count, 1);
+    assert_int_equal(source.file_count, 6);
     for (size_t i = 0; i < 4; i++)
         expect_header(&source, i, found[i]);
     expect_header(&source, 4, "own.h");
@@ -274,8 +273,8 @@ static void what_a_linked_header_includes_is_beside_the_link(void **state)
     scratch_write("p/b.h", "");
     assert_int_equal(symlink("../store/a.h", "p/a.h") + symlink("p", "linked"), 0);
     struct source source = load("k.cu", NULL, 0);
-    assert_int_equal(source.header_count, 2);
-    assert_non_null(strstr(source.headers[0], "/p/a.h"));
+    assert_int_equal(source.file_count, 3);
+    assert_non_null(strstr(source.files[1].path, "/p/a.h"));
     expect_header(&source, 1, "p/b.h");
     source_release(&source);
 }
@@ -311,8 +310,7 @@ static void expect_refusal(const char *path, const char *const *folders, size_t 
     assert_int_equal(source_load(&source, path, folders, folder_count, &error), ERROR_CONFIG);
     if (strstr(error.message, named) == NULL)
         fail_msg("'%s' not in '%s'", named, error.message);
-    assert_null(source.path);
-    assert_int_equal(source.header_count, 0);
+    assert_int_equal(source.file_count, 0);
 }
 
 static void what_cannot_be_read_is_named(void **state)
@@ -448,10 +446,10 @@ static void check_header(const struct test_case *test, bool includes)
     scratch_write("k.cu", test->fields[1]);
     struct source source = load("k.cu", NULL, 0);
     bool found = false;
-    for (size_t i = 0; i < source.header_count; i++)
-        found = found || strstr(source.headers[i], "/gain.h") != NULL;
-    if (found != includes || (!includes && source.header_count > 0))
-        case_fail(test, "%zu headers", source.header_count);
+    for (size_t i = 1; i < source.file_count; i++)
+        found = found || strstr(source.files[i].path, "/gain.h") != NULL;
+    if (found != includes || (!includes && source.file_count > 1))
+        case_fail(test, "%zu files", source.file_count);
     source_release(&source);
 }
 

@@ -205,14 +205,14 @@ static char *header_options(const struct source *source)
 static void standard_headers_are_those_that_the_folders_lack(void **state)
 {
     char own[] = "/folder/own/limits.h";
-    char *headers[] = {own};
+    struct source_file files[] = {{0}, {.path = own}};
     char *includes[] = {"cooperative_groups.h", "stdint.h", "limits.h", "cuda/atomic", "cassert"};
     struct source source = {.toolkit_headers = includes, .toolkit_count = 5};
     char *text = header_options(&source);
     assert_string_equal(text, "stdint.h limits.h cassert");
     free(text);
-    source.headers = headers;
-    source.followed_count = 1;
+    source.files = files;
+    source.followed_count = 2;
     text = header_options(&source);
     assert_string_equal(text, "stdint.h cassert");
     free(text);
