@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "gpu/device_arguments.h"
 #include "gpu/device_code.h"
-#include "template/dependencies.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -216,7 +215,7 @@ static bool prevents_batches(const struct device_problem *problem, size_t index)
     const struct buffer *buffer = &template->buffers[index];
     if (is_copied(problem, index))
         return device_arguments_fix(template, index) ||
-               (buffer->access != ACCESS_SCRATCH && buffer_is_dependent(template, index));
+               (buffer->access != ACCESS_SCRATCH && buffer->depends != 0);
     return buffer->access == ACCESS_READ_WRITE ||
            (buffer->symbol != NULL && buffer->access != ACCESS_READ);
 }

@@ -54,25 +54,23 @@ static bool is_scratch(const struct data_store *store, size_t member)
     return is_buffer(store, member) && store->template->buffers[member].access == ACCESS_SCRATCH;
 }
 
-static bool depends_on(const struct data_store *store, size_t member, size_t parameter)
+/* The parameters that a member depends on (template/dependencies.h). */
+static uint64_t depends_on(const struct data_store *store, size_t member)
 {
-    return store->depends[member * store->template->parameter_count + parameter];
+    const struct template *template = store->template;
+    return is_buffer(store, member)
+               ? template->buffers[member].depends
+               : template->expectations[member - template->buffer_count].depends;
 }
 
 static bool is_dependent(const struct data_store *store, size_t member)
 {
-    bool any = false;
-    for (size_t i = 0; i < store->template->parameter_count; i++)
-        any = any || depends_on(store, member, i);
-    return any;
+    return depends_on(store, member) != 0;
 }
 
 bool data_store_is_dependent(const struct data_store *store)
 {
-    bool any = false;
-    for (size_t i = 0; i < member_count(store); i++)
-        any = any || is_dependent(store, i);
-    return any;
+    return contents_depend_on(store->template) != 0;
 }
 
 /* The values of just the parameters that a member depends on; release it. */
@@ -84,7 +82,7 @@ static struct bindings key_of(const struct data_store *store, size_t member,
         const struct parameter *parameter = &store->template->parameters[i];
         const struct value *value =
             parameters != NULL ? bindings_find(parameters, parameter->name) : NULL;
-        if (depends_on(store, member, i))
+        if ((depends_on(store, member) >> i & 1) != 0)
             bindings_set(&key, parameter->name, value != NULL ? *value : parameter->fallback);
     }
     return key;
@@ -637,15 +635,6 @@ int data_store_init(struct data_store *store, struct device_context *device,
                                  .helpers = helpers,
                                  .limit_bytes = UINT64_MAX,
                                  .runs = 1};
-    store->depends = alloc_zeroed(member_count(store) * template->parameter_count, sizeof(bool));
-    for (size_t i = 0; i < member_count(store); i++)
-        for (size_t j = 0; j < template->parameter_count; j++) {
-            const char *name = template->parameters[j].name;
-            store->depends[i * template->parameter_count + j] =
-                is_buffer(store, i)
-                    ? buffer_depends_on(template, i, name)
-                    : expectation_depends_on(template, i - template->buffer_count, name);
-        }
     return CUDA(device, cuMemAlloc, &store->sums, (SUMS + 1) * sizeof(uint64_t));
 }
 
@@ -654,7 +643,6 @@ void data_store_release(struct data_store *store)
     while (store->count > 0)
         remove_at(store, store->count - 1);
     free(store->list);
-    free(store->depends);
     if (store->sums != 0)
         (void)store->device->driver.cuMemFree(store->sums);
     *store = (struct data_store){0};

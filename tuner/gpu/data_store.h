@@ -68,7 +68,6 @@ struct data_store {
     const struct template *template;
     const struct bindings *fixed; /* problem values and device attributes */
     const struct helper_code *helpers;
-    bool *depends; /* each buffer and expectation on each parameter */
     struct data_item **list;
     size_t count;
     CUdeviceptr sums;     /* SUMS + 1 numbers, for the sums and the fingerprint of what is made */

@@ -4,7 +4,6 @@
 #include "compile/launch_check.h"
 #include "gpu/device_arguments.h"
 #include "gpu/module.h"
-#include "template/dependencies.h"
 
 #include <stdlib.h>
 
@@ -143,7 +142,7 @@ static int fill_symbols(const struct helper_code *code, const struct helper_run 
             continue;
         int status = find_symbol(buffers, code->module, i, &address, error);
         bool missing = code->device->last == CUDA_ERROR_NOT_FOUND;
-        if (status == ERROR_CONFIG && (missing || buffer_is_dependent(template, i)))
+        if (status == ERROR_CONFIG && (missing || template->buffers[i].depends != 0))
             status = 0;
         if (status != 0)
             return template_in_buffer(template, i, status, error);

@@ -157,10 +157,12 @@ static int out_of_memory(const struct device_variant *variant, const struct devi
         problem->footprint.bytes;
     struct error inner = *error;
     struct bindings dependent = {0};
-    for (size_t i = 0; i < variant->parameters.count; i++)
-        if (contents_depend_on(&problem->template, variant->parameters.items[i].name))
-            bindings_set(&dependent, variant->parameters.items[i].name,
-                         variant->parameters.items[i].value);
+    for (size_t i = 0; i < problem->template.parameter_count; i++) {
+        const char *name = problem->template.parameters[i].name;
+        const struct value *value = bindings_find(&variant->parameters, name);
+        if (value != NULL && (contents_depend_on(&problem->template) >> i & 1) != 0)
+            bindings_set(&dependent, name, *value);
+    }
     char *text = bindings_text(&dependent);
     int status = error_set(error, ERROR_DEVICE,
                            "no memory for the buffers and expected results of %s: %.1400s", text,

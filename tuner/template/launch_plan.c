@@ -532,11 +532,12 @@ static int hash_scratch(struct hash *hash, const struct buffer *buffer, const st
 static void hash_verdict(struct hash *hash, const struct template *template,
                          const struct scope *scope)
 {
+    uint64_t depends = verdict_depends_on(template);
     for (size_t i = 0; i < template->parameter_count; i++) {
         const char *name = template->parameters[i].name;
         const struct value *value = scope_find(scope, name);
         char text[VALUE_TEXT_BYTES];
-        if (value == NULL || !verdict_depends_on(template, name))
+        if (value == NULL || (depends >> i & 1) == 0)
             continue;
         hash_add_text(hash, name);
         hash_add_text(hash, value_exact_text(*value, text));

@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/suggestion.h"
-#include "template/dependencies.h"
 #include "template/fill.h"
 #include "template/launch_plan.h"
 #include "template/source_lexer.h"
@@ -377,7 +376,7 @@ static int check_all(const struct template *template, const struct scope *scope,
     for (size_t i = 0; i < template->buffer_count && checking.evaluation.status == 0; i++) {
         const struct buffer *buffer = &template->buffers[i];
         enum element_type type;
-        if (buffer->access == ACCESS_SCRATCH || buffer_is_dependent(template, i) != dependent)
+        if (buffer->access == ACCESS_SCRATCH || (buffer->depends != 0) != dependent)
             continue; /* scratch may depend on the variant */
         uint64_t length = check_length(&checking, buffer, &type);
         check_fill(&checking, &buffer->fill, type, length);
@@ -385,11 +384,11 @@ static int check_all(const struct template *template, const struct scope *scope,
     }
     for (size_t i = 0; i < template->expectation_count; i++) {
         const struct expectation *expectation = &template->expectations[i];
-        if (tolerance_is_dependent(template, expectation) == dependent) {
+        if ((expectation->tolerance_depends != 0) == dependent) {
             check_tolerance(&checking, expectation->absolute);
             check_tolerance(&checking, expectation->relative);
         }
-        if (expectation_is_dependent(template, i) != dependent)
+        if ((expectation->depends != 0) != dependent)
             continue;
         if (expectation->kind == EXPECT_REFERENCE)
             check_helper(&checking, &expectation->reference);
@@ -397,7 +396,7 @@ static int check_all(const struct template *template, const struct scope *scope,
             check_expected(&checking, expectation);
     }
     for (size_t i = 0; i < template->verifier_count; i++)
-        if (verifier_is_dependent(template, i) == dependent)
+        if ((template->verifiers[i].depends != 0) == dependent)
             check_helper(&checking, &template->verifiers[i].launch);
     return checking.evaluation.status;
 }

@@ -4,7 +4,6 @@
 #include "base/literal.h"
 #include "base/path.h"
 #include "base/suggestion.h"
-#include "template/dependencies.h"
 #include "template/problem_check.h"
 #include "template/template_load.h"
 
@@ -118,7 +117,7 @@ static void add_axis(struct cover_reading *reading, const char *name)
     }
     if (value->fallback.kind != VALUE_INTEGER)
         fail_cover(reading, name, "is not a whole number and cannot have a range");
-    if (is_compiled_in(template, name))
+    if (template_compiles_in(template, name))
         fail_cover(reading, name,
                    "cannot have a range: the kernel is compiled for each of its values; list "
                    "values instead, or pass it as an argument");

@@ -43,6 +43,17 @@ size_t template_buffer(const struct template *template, const char *name)
     return index;
 }
 
+bool template_compiles_in(const struct template *template, const char *name)
+{
+    bool compiled = expression_depends(template->max_registers, name) ||
+                    expression_depends(template->features, name);
+    for (size_t i = 0; i < template->definition_count; i++)
+        compiled = compiled || strcmp(template->definitions[i].name, name) == 0;
+    for (size_t i = 0; i < template->option_count; i++)
+        compiled = compiled || expression_depends(template->options[i].value, name);
+    return compiled;
+}
+
 void template_add_names(const struct template *template, struct names *names)
 {
     for (size_t i = 0; i < template->parameter_count; i++)

@@ -15,11 +15,22 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Whether an expression, if there is one, names `name`. */
 static inline bool expression_depends(const struct expression *expression, const char *name)
 {
     return expression != NULL && expression_uses(expression, name);
+}
+
+/* Whether one of the expressions, each of which may be NULL, names `name`. */
+static inline bool any_depends(struct expression *const *expressions, size_t count,
+                               const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (expression_depends(expressions[i], name))
+            return true;
+    return false;
 }
 
 struct names;
@@ -71,6 +82,7 @@ struct buffer {
     struct fill fill;
     const char *symbol; /* the variable of the source that is this buffer; NULL: none */
     bool unchecked;     /* an output that no [expect] and no [verify] judges, on purpose */
+    uint64_t depends;   /* its type, length and contents, on parameters (dependencies.h) */
     int line;
 };
 
@@ -190,6 +202,7 @@ struct expectation {
     enum compare_kind compare;
     struct expression *absolute, *relative; /* tolerances of COMPARE_CLOSE; NULL: 0 */
     bool nan_equal;                         /* NaN is equal to NaN */
+    uint64_t depends, tolerance_depends;    /* on parameters (dependencies.h) */
     int line;
 };
 
@@ -199,6 +212,7 @@ struct verifier {
     size_t buffer;        /* index */
     size_t
         expectation; /* index of the one whose result is its argument `reference`; SIZE_MAX: none */
+    uint64_t depends; /* on parameters (dependencies.h) */
     int line;
 };
 
@@ -295,6 +309,9 @@ const struct parameter *template_value(const struct template *template,
 
 /* The index of the buffer called `name`; buffer_count if there is none. */
 size_t template_buffer(const struct template *template, const char *name);
+
+/* Whether the value of `name` reaches the compiler: by `define`, options, max_registers or features. */
+bool template_compiles_in(const struct template *template, const char *name);
 
 /* Adds the names of both (value_list.h). */
 void template_add_names(const struct template *template, struct names *names);

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/suggestion.h"
+#include "template/dependencies.h"
 #include "template/fill.h"
 #include "template/loader.h"
 
@@ -363,8 +364,10 @@ static void load(struct loader *loader)
     if (loader_failed(loader))
         return;
     loader_link_verifiers(loader);
-    if (template->gap.code == 0)
+    if (template->gap.code == 0) {
         loader_check_results(loader);
+        dependencies_find(template);
+    }
     loader_check_symbols(loader);
     read_constraints(loader);
     template->bytes = loader_expression_of(loader, "metrics", "bytes", &loader->grids);

@@ -33,8 +33,7 @@ static void start(const char *script, double launch_timeout_s)
 {
     fixture = (struct fixture){0};
     scripted_worker_script(script);
-    static const struct template template = {
-        .path = "template.ini", .ini.text = ""};
+    static const struct template template = {.path = "template.ini", .ini.text = ""};
     fixture.problem = (struct opened_problem){.template = &template,
                                               .values = &fixture.values,
                                               .support_cubin = "support",

@@ -1,7 +1,6 @@
 #include "loaded.h"
 
 #include "base/alloc.h"
-#include "template/dependencies.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -69,7 +68,7 @@ static const char *launch_uses(const struct launch *launch, const char *name)
 
 static bool is_compiled(const struct template *template, const struct parameter *value)
 {
-    bool compiled = value->compiled || is_compiled_in(template, value->name);
+    bool compiled = value->compiled || template_compiles_in(template, value->name);
     for (size_t i = 0; i < template->precompiled_count; i++)
         compiled = compiled || expression_uses(template->precompiled[i].when, value->name);
     return compiled;
@@ -87,7 +86,11 @@ static const char *obstacle_to(const struct template *template, const struct par
             return "a constraint depends on it";
     for (size_t i = 0; i < template->buffer_count; i++) {
         const struct buffer *buffer = &template->buffers[i];
-        bool fills = buffer->access == ACCESS_SCRATCH && fill_depends(&buffer->fill, value->name);
+        const struct fill *fill = &buffer->fill;
+        bool fills = buffer->access == ACCESS_SCRATCH &&
+                     (any_depends(fill->arguments, fill->argument_count, value->name) ||
+                      any_depends(fill->shape, fill->shape_count, value->name) ||
+                      expression_depends(fill->border, value->name));
         if (!fills && !expression_depends(buffer->length, value->name))
             continue;
         (void)snprintf(text, 160,
