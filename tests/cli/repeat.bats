@@ -304,6 +304,8 @@ record = sqlite3.connect("results/record.sqlite")
 record.execute("UPDATE variant SET outcome = 'fault', reason = 'a crash' WHERE id = (SELECT winner FROM study)")
 record.commit()
 END
+    autotune report --format csv
+    equal "$(rows outcome winner)" "fault:0 measured:0 measured:0 "
     expect 0 --config sweep.ini --format csv
     lacks err "nothing to do"
     equal "$(rows outcome winner)" "fault:0 measured:0 measured:1 "

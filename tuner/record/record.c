@@ -346,11 +346,9 @@ static int take_up(struct record *record, struct study *study, const char *probl
     }
     if (result == 0)
         result = read_results(record, *id, ALL, NULL, winner, study, error);
-    if (result != 0 || !study->has_winner ||
-        study->results[study->winner].outcome == OUTCOME_MEASURED)
-        return result;
-    study->has_winner = study->complete = false; /* it has failed in a run that did not end */
-    return by_id(record, STATEMENT_REOPEN_STUDY, *id, error);
+    return result != 0 || winner == 0 || study->has_winner
+               ? result
+               : by_id(record, STATEMENT_REOPEN_STUDY, *id, error);
 }
 
 /* What was wrong or crashed once is not right because it is so in another run. */
@@ -671,6 +669,8 @@ static int read_results(struct record *record, int64_t id, enum result_set wante
             rule_out(&study->results[study->result_count - 1]);
     }
     query_end(&query);
+    if (study->has_winner && study->results[study->winner].outcome != OUTCOME_MEASURED)
+        study->has_winner = study->complete = false; /* it failed in a run that did not end */
     return result != 0 || status == SQLITE_DONE ? result : record_failed(record, error);
 }
 
