@@ -88,6 +88,15 @@ good:measured good:measured good:measured good:measured "
     fails grep wrong_result out
 }
 
+@test "a verifier that writes beyond a buffer is named, and no variant is blamed for it" {
+    printf '[scale]\nmode = good\n' | sweep
+    echo 'extern "C" __global__ void scale_overrun(const float *, float *, float, u64, u64 *) {}' >>templates/scale.cu
+    printf '[verify.out]\nentry = scale_overrun\narguments = in, out, float factor, uint64 n, wrong\n' >>templates/scale.ini
+    expect 2 --config sweep.ini --format csv
+    has err "after verifier 'scale_overrun': 4 bytes outside buffer 'out' were written"
+    fails grep wrong_result out
+}
+
 @test "a verifier is checked against its kernel before anything runs" {
     printf '[march]\n' | sweep
     verifier march_cuont

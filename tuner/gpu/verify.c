@@ -127,21 +127,29 @@ static const struct device_buffer *buffer_of(const struct device_problem *proble
     return scratch ? &variant->scratch[index] : &variant->data.buffers[index];
 }
 
-/* The last run's outputs, and the guards. */
-static int queue_results(struct device_problem *problem, const struct device_variant *variant,
-                         unsigned char guard, struct error *error)
+/* Of the buffers that the variant has. */
+static int queue_guards(struct device_problem *problem, const struct device_variant *variant,
+                        unsigned char guard, struct error *error)
 {
     struct guard_checks guards = {.pattern = guard};
-    int status = clear(problem, error);
-    if (status == 0)
-        status = device_variant_pull(variant, problem, error);
-    for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
-        status = queue_expectation(problem, variant, i, error);
+    int status = 0;
     for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
         status = device_buffer_check_guards(problem->device, buffer_of(problem, variant, i),
                                             pointer_to(problem, CHECKED_BUFFER, i, FOUND_DAMAGED),
                                             &guards, error);
     return status != 0 ? status : device_buffer_end_guards(problem->device, &guards, error);
+}
+
+/* The last run's outputs, and the guards. */
+static int queue_results(struct device_problem *problem, const struct device_variant *variant,
+                         unsigned char guard, struct error *error)
+{
+    int status = clear(problem, error);
+    if (status == 0)
+        status = device_variant_pull(variant, problem, error);
+    for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
+        status = queue_expectation(problem, variant, i, error);
+    return status != 0 ? status : queue_guards(problem, variant, guard, error);
 }
 
 /* Of a read buffer itself, of the initial contents of a read_write one, and of their copies. */
@@ -389,12 +397,9 @@ static enum finding judge(const struct verify *verify, char reason[VERIFY_REASON
 
 /* --- running them --- */
 
-/* Where they are not what they were, an output that differs says nothing. */
-static int check_constants(struct verify *verify, struct error *error)
+static int queue_and_judge_constants(struct verify *verify, struct error *error)
 {
-    int status = clear(verify->problem, error);
-    if (status == 0)
-        status = queue_constants(verify->problem, verify->variant, verify->batches, error);
+    int status = queue_constants(verify->problem, verify->variant, verify->batches, error);
     if (status == 0)
         status = fetch(verify->problem, error);
     if (status == 0 && !judge_constants(verify, verify->reason))
@@ -402,13 +407,27 @@ static int check_constants(struct verify *verify, struct error *error)
     return status;
 }
 
-/* The next variant must not be blamed for what a verifier does. */
-static int check_verifiers(struct verify *verify, struct error *error)
+/* Where they are not what they were, an output that differs says nothing. */
+static int check_constants(struct verify *verify, struct error *error)
+{
+    int status = clear(verify->problem, error);
+    return status != 0 ? status : queue_and_judge_constants(verify, error);
+}
+
+/* The next run must not be blamed for what a verifier does. */
+static int check_verifiers(struct verify *verify, unsigned char guard, struct error *error)
 {
     struct verify after = *verify;
     const struct template *template = &verify->problem->template;
     after.finding = FINDING_RIGHT;
-    int status = check_constants(&after, error);
+    int status = clear(verify->problem, error);
+    if (status == 0)
+        status = queue_guards(verify->problem, verify->variant, guard, error);
+    if (status == 0)
+        status = queue_and_judge_constants(&after, error);
+    for (size_t i = 0; i < template->buffer_count && status == 0; i++)
+        if (!judge_guards(verify->problem, i, after.reason))
+            after.finding = FINDING_DAMAGE;
     if (status != 0 || after.finding == FINDING_RIGHT)
         return status;
     return error_set_at(error, ERROR_CONFIG, template->path, template->verifiers[0].launch.line,
@@ -417,7 +436,7 @@ static int check_verifiers(struct verify *verify, struct error *error)
 }
 
 /* Verifiers run last, and only on inputs that are what they were: they may read them. */
-static int run_verifiers(struct verify *verify, struct error *error)
+static int run_verifiers(struct verify *verify, unsigned char guard, struct error *error)
 {
     if (verify->finding != FINDING_RIGHT || verify->problem->template.verifier_count == 0)
         return 0;
@@ -434,7 +453,7 @@ static int run_verifiers(struct verify *verify, struct error *error)
             verify->finding = FINDING_WRONG;
             break;
         }
-    return check_verifiers(verify, error);
+    return check_verifiers(verify, guard, error);
 }
 
 static int check_last(struct verify *verify, bool everything, unsigned char guard,
@@ -457,7 +476,7 @@ static int check_last(struct verify *verify, bool everything, unsigned char guar
     if (status == 0 && verify->finding != FINDING_DAMAGE &&
         (everything || verify->finding == FINDING_WRONG))
         data_store_trust(&problem->store);
-    return status != 0 ? status : run_verifiers(verify, error);
+    return status != 0 ? status : run_verifiers(verify, guard, error);
 }
 
 int verify_last(struct verify *verify, bool everything, struct error *error)
