@@ -427,36 +427,13 @@ static int set_final(struct record *record, int64_t study_id, const struct resul
     return result;
 }
 
-/* Whether the variants that are marked as judged are those of the verdict: all of them were stored since
- * the study was reopened, by this process alone. */
-static int is_judged(struct record *record, int64_t study_id, const struct study *study,
-                     bool *judged, struct error *error)
-{
-    int64_t count = 0;
-    int64_t others = 0;
-    struct query query = query_begin(record, STATEMENT_COUNT_JUDGED);
-    query_integer(&query, study_id);
-    int result = query_run(&query, &count, error);
-    query = query_begin(record, STATEMENT_OTHERS);
-    if (result == 0)
-        result = query_run(&query, &others, error);
-    *judged = count == (int64_t)study->result_count && others == record->others;
-    return result;
-}
-
-/* Notes which variants are judged, which reached the finals and which tied. Usually they are all marked
- * as judged already, and only finalists change. */
+/* Notes which variants are judged, which reached the finals and which tied. */
 static int store_finals(struct record *record, int64_t study_id, const struct study *study,
                         struct error *error)
 {
-    bool judged;
-    int result = is_judged(record, study_id, study, &judged, error);
-    if (result == 0)
-        result =
-            by_id(record, judged ? STATEMENT_CLEAR_FINALS : STATEMENT_CLEAR_MARKS, study_id, error);
+    int result = by_id(record, STATEMENT_CLEAR_MARKS, study_id, error);
     for (size_t i = 0; result == 0 && i < study->result_count; i++)
-        if (!judged || study->results[i].finalist || study->results[i].tied)
-            result = set_final(record, study_id, &study->results[i], error);
+        result = set_final(record, study_id, &study->results[i], error);
     return result;
 }
 

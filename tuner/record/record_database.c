@@ -23,9 +23,21 @@ static int system_number(const struct record *record)
     return number;
 }
 
+/* What is written to a file that has no name any more is lost. */
+static bool has_moved(const struct record *record)
+{
+    int moved = 0;
+    (void)sqlite3_file_control(record->database, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    return moved != 0;
+}
+
 int record_failed(struct record *record, struct error *error)
 {
     record->failure = sqlite3_errcode(record->database);
+    if (has_moved(record))
+        return error_set_at(error, ERROR_RECORD, record->path, 0,
+                            "the record was removed or replaced while it was used; run the "
+                            "same command again");
     /* a wait that was given up; some statements of SQLite forget that it was one */
     bool waited = record->failure == SQLITE_BUSY || record->failure == SQLITE_OK;
     if (waited && interrupt_requested())
@@ -128,22 +140,10 @@ int record_start(struct record *record, struct error *error)
     return record_run(record, STATEMENT_BEGIN, error);
 }
 
-/* What is written to a file that has no name any more is lost. */
-static int check_place(const struct record *record, struct error *error)
-{
-    int moved = 0;
-    (void)sqlite3_file_control(record->database, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-    return moved == 0
-               ? 0
-               : error_set_at(error, ERROR_RECORD, record->path, 0,
-                              "the record was removed or replaced while it was used; run the "
-                              "same command again");
-}
-
 int record_end(struct record *record, int result, struct error *error)
 {
-    if (result == 0)
-        result = check_place(record, error);
+    if (result == 0 && has_moved(record))
+        result = record_failed(record, error);
     if (result == 0)
         result = record_run(record, STATEMENT_COMMIT, error);
     if (result != 0 && !sqlite3_get_autocommit(record->database))

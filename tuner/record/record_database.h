@@ -75,135 +75,97 @@ enum { STUDY_COLUMNS = 8, FOUND_COLUMNS = 5, RESULT_COLUMNS = 5 };
     "SELECT id, parameters, CASE phase WHEN 'finals' THEN finals_ns ELSE screening_ns END,"        \
     " outcome, judged" RESULT_MEMBERS(COLUMN_NAME) " FROM variant "
 
+/* clang-format off */
 /* Cards of one name may have different numbers of SMs. */
-#define SM_COUNT(row)                                                                              \
-    "iif(json_valid(" row ".gpu_details),"                                                         \
-    " json_extract(" row ".gpu_details, '$.attributes.sm_count'), NULL)"
+#define SM_COUNT(row) \
+    "iif(json_valid(" row ".gpu_details), json_extract(" row ".gpu_details, '$.attributes.sm_count'), NULL)"
 
 #define FAILURES "'wrong_result', 'fault', 'timeout'"
 #define PASSING "(ifnull(limit_s, 0) > 0 AND limit_s <= 1e-9)"
 
 /* Studies whose variants ran the code of study ?1 on its data, under whatever name of the kernel. */
-#define OF_SAME_CODE                                                                               \
-    "SELECT old.id FROM study AS old JOIN study AS new ON new.id = ?1"                             \
-    " WHERE new.mode = 'measured' AND old.mode = new.mode AND old.tool = new.tool"                 \
-    " AND old.problem = new.problem AND old.gpu = new.gpu AND old.arch = new.arch"                 \
-    " AND old.template_hash = new.template_hash AND old.data_hash = new.data_hash"                 \
-    " AND old.driver = new.driver AND old.nvrtc = new.nvrtc"                                       \
-    " AND " SM_COUNT("old") " = " SM_COUNT("new")
+#define OF_SAME_CODE \
+    "SELECT old.id FROM study AS old JOIN study AS new ON new.id = ?1 WHERE new.mode = 'measured'" \
+    " AND old.mode = new.mode AND old.tool = new.tool AND old.problem = new.problem AND old.gpu = new.gpu" \
+    " AND old.arch = new.arch AND old.template_hash = new.template_hash AND old.data_hash = new.data_hash" \
+    " AND old.driver = new.driver AND old.nvrtc = new.nvrtc AND " SM_COUNT("old") " = " SM_COUNT("new")
 
 /* X(name, SQL) */
-#define STATEMENTS(X)                                                                              \
-    X(BEGIN, "BEGIN IMMEDIATE")                                                                    \
-    X(COMMIT, "COMMIT")                                                                            \
-    X(FIND_STUDY, "SELECT id, gpu_details, complete, winner, gpus" STUDY_ORIGIN(COLUMN_NAME)       \
-                      STUDY_FIGURES(COLUMN_NAME) " FROM study"                                     \
-                                                 " WHERE problem = ? AND mode = ?" STUDY_SUBJECT(  \
-                                                     COLUMN_MATCH) " ORDER BY id DESC")            \
-    X(TAKE_TURN, "UPDATE study SET turn = (SELECT max(turn) + 1 FROM study), refusal = NULL"       \
-                 " WHERE id = ?")                                                                  \
-    X(REFUSE, "UPDATE study SET refusal = ? WHERE id = ?")                                         \
-    X(ADD_STUDY,                                                                                   \
-      "INSERT INTO study (complete, problem, mode, gpu_details" STUDY_SUBJECT(COLUMN_NAME)         \
-          STUDY_TEMPLATE(COLUMN_NAME) STUDY_ORIGIN(COLUMN_NAME)                                    \
-              STUDY_FIGURES(COLUMN_NAME) ") VALUES (0, ?, ?, ?" STUDY_SUBJECT(COLUMN_PLACE)        \
-                  STUDY_TEMPLATE(COLUMN_PLACE) STUDY_ORIGIN(COLUMN_PLACE)                          \
-                      STUDY_FIGURES(COLUMN_PLACE) ")")                                             \
-    X(FINISH_STUDY, "UPDATE study SET complete = 1, winner = ?, gpus = ?" STUDY_ORIGIN(COLUMN_SET) \
-                        STUDY_FIGURES(COLUMN_SET) " WHERE id = ?")                                 \
-    X(DROP_STUDY, "DELETE FROM study WHERE id = ?")                                                \
-    X(REOPEN_STUDY, "UPDATE study SET complete = 0, winner = NULL WHERE id = ?")                   \
-    X(CLEAR_MARKS, "UPDATE variant SET finalist = 0, tied = 0, judged = 0"                         \
-                   " WHERE study = ? AND (finalist OR tied OR judged)")                            \
-    X(CLEAR_FINALS, "UPDATE variant SET finalist = 0, tied = 0"                                    \
-                    " WHERE study = ? AND (finalist OR tied)")                                     \
-    X(DROP_JUDGED, "DELETE FROM variant WHERE study = ? AND judged")                               \
-    X(COUNT_JUDGED, "SELECT count(*) FROM variant WHERE study = ? AND judged")                     \
-    X(OTHERS, "PRAGMA data_version")                                                               \
-    X(LATEST_STUDIES,                                                                              \
-      SELECT_STUDY "WHERE id IN (SELECT id FROM (SELECT id, max(turn)"                             \
-                   " FROM study GROUP BY kernel, problem, gpu, arch, " SM_COUNT(                   \
-                       "study") ","                                                                \
-                                " mode, cache, tool)) ORDER BY kernel, gpu, arch, mode, id")       \
-    X(FAILED_STUDIES,                                                                              \
-      SELECT_STUDY "WHERE mode = 'measured' AND tool = ''"                                         \
-                   " AND EXISTS (SELECT 1 FROM variant WHERE study = study.id"                     \
-                   " AND outcome IN (" FAILURES ")) ORDER BY kernel, gpu, arch, mode, id")         \
-    X(FIND_VARIANT, "SELECT id FROM variant WHERE study = ? AND parameters = ?")                   \
-    X(PUT_VARIANT,                                                                                 \
-      "INSERT INTO variant (study, parameters, screening_gpu, screening_ns, finals_ns, outcome,"   \
-      " phase, judged" RESULT_MEMBERS(COLUMN_NAME) ") VALUES (?, ?, ?, ?, ?, ?, ?, "               \
-                                                   "1" RESULT_MEMBERS(                             \
-                                                       COLUMN_PLACE) ") ON CONFLICT (study, "      \
-                                                                     "parameters) DO UPDATE SET"   \
-                                                                     " screening_gpu = CASE "      \
-                                                                     "excluded.phase WHEN "        \
-                                                                     "'screening' THEN "           \
-                                                                     "excluded.gpu ELSE "          \
-                                                                     "screening_gpu"               \
-                                                                     " END, screening_ns = CASE "  \
-                                                                     "excluded.phase WHEN "        \
-                                                                     "'screening' THEN "           \
-                                                                     "excluded.screening_ns"       \
-                                                                     " ELSE screening_ns END, "    \
-                                                                     "finals_ns = "                \
-                                                                     "excluded.finals_ns, "        \
-                                                                     "outcome = excluded.outcome," \
-                                                                     " phase = excluded.phase, "   \
-                                                                     "judged = 1" RESULT_MEMBERS(  \
-                                                                         COLUMN_UPDATE))           \
-    X(COPY_FAILURES,                                                                               \
-      "INSERT OR IGNORE INTO variant (study, parameters, screening_gpu, screening_ns, finals_ns,"  \
-      " outcome, phase, judged" RESULT_MEMBERS(                                                    \
-          COLUMN_NAME) ") SELECT ?1, parameters,"                                                  \
-                       " screening_gpu, screening_ns, finals_ns, outcome, phase, "                 \
-                       "0" RESULT_MEMBERS(                                                         \
-                           COLUMN_NAME) " FROM variant WHERE outcome IN ('wrong_result', "         \
-                                        "'fault') AND NOT " PASSING " AND study IN (" OF_SAME_CODE \
-                                        ") ORDER BY study DESC")                                   \
+#define STATEMENTS(X) \
+    X(BEGIN, "BEGIN IMMEDIATE") \
+    X(COMMIT, "COMMIT") \
+    X(FIND_STUDY, "SELECT id, gpu_details, complete, winner, gpus" \
+        STUDY_ORIGIN(COLUMN_NAME) STUDY_FIGURES(COLUMN_NAME) \
+        " FROM study WHERE problem = ? AND mode = ?" STUDY_SUBJECT(COLUMN_MATCH) " ORDER BY id DESC") \
+    X(TAKE_TURN, "UPDATE study SET turn = (SELECT max(turn) + 1 FROM study), refusal = NULL WHERE id = ?") \
+    X(REFUSE, "UPDATE study SET refusal = ? WHERE id = ?") \
+    X(ADD_STUDY, "INSERT INTO study (complete, problem, mode, gpu_details" STUDY_SUBJECT(COLUMN_NAME) \
+        STUDY_TEMPLATE(COLUMN_NAME) STUDY_ORIGIN(COLUMN_NAME) STUDY_FIGURES(COLUMN_NAME) \
+        ") VALUES (0, ?, ?, ?" STUDY_SUBJECT(COLUMN_PLACE) \
+        STUDY_TEMPLATE(COLUMN_PLACE) STUDY_ORIGIN(COLUMN_PLACE) STUDY_FIGURES(COLUMN_PLACE) ")") \
+    X(FINISH_STUDY, "UPDATE study SET complete = 1, winner = ?, gpus = ?" \
+        STUDY_ORIGIN(COLUMN_SET) STUDY_FIGURES(COLUMN_SET) " WHERE id = ?") \
+    X(DROP_STUDY, "DELETE FROM study WHERE id = ?") \
+    X(REOPEN_STUDY, "UPDATE study SET complete = 0, winner = NULL WHERE id = ?") \
+    X(CLEAR_MARKS, "UPDATE variant SET finalist = 0, tied = 0, judged = 0" \
+        " WHERE study = ? AND (finalist OR tied OR judged)") \
+    X(SET_FINAL, "UPDATE variant SET finalist = ?, tied = ?, judged = 1 WHERE study = ? AND parameters = ?") \
+    X(DROP_JUDGED, "DELETE FROM variant WHERE study = ? AND judged") \
+    X(LATEST_STUDIES, SELECT_STUDY "WHERE id IN (SELECT id FROM (SELECT id, max(turn) FROM study" \
+        " GROUP BY kernel, problem, gpu, arch, " SM_COUNT("study") ", mode, cache, tool))" \
+        " ORDER BY kernel, gpu, arch, mode, id") \
+    X(FAILED_STUDIES, SELECT_STUDY "WHERE mode = 'measured' AND tool = '' AND EXISTS" \
+        " (SELECT 1 FROM variant WHERE study = study.id AND outcome IN (" FAILURES "))" \
+        " ORDER BY kernel, gpu, arch, mode, id") \
+    X(FIND_VARIANT, "SELECT id FROM variant WHERE study = ? AND parameters = ?") \
+    X(PUT_VARIANT, "INSERT INTO variant (study, parameters, screening_gpu, screening_ns, finals_ns," \
+        " outcome, phase, judged" RESULT_MEMBERS(COLUMN_NAME) ")" \
+        " VALUES (?, ?, ?, ?, ?, ?, ?, 1" RESULT_MEMBERS(COLUMN_PLACE) ")" \
+        " ON CONFLICT (study, parameters) DO UPDATE SET screening_gpu =" \
+        " CASE excluded.phase WHEN 'screening' THEN excluded.gpu ELSE screening_gpu END, screening_ns =" \
+        " CASE excluded.phase WHEN 'screening' THEN excluded.screening_ns ELSE screening_ns END," \
+        " finals_ns = excluded.finals_ns, outcome = excluded.outcome, phase = excluded.phase," \
+        " judged = 1" RESULT_MEMBERS(COLUMN_UPDATE)) \
+    X(COPY_FAILURES, "INSERT OR IGNORE INTO variant (study, parameters, screening_gpu, screening_ns," \
+        " finals_ns, outcome, phase, judged" RESULT_MEMBERS(COLUMN_NAME) ")" \
+        " SELECT ?1, parameters, screening_gpu, screening_ns, finals_ns, outcome, phase, 0" \
+        RESULT_MEMBERS(COLUMN_NAME) " FROM variant WHERE outcome IN ('wrong_result', 'fault')" \
+        " AND NOT " PASSING " AND study IN (" OF_SAME_CODE ") ORDER BY study DESC") \
     X(REFUTE, "WITH failed AS (SELECT parameters, run_hash, outcome, reason, limit_s FROM variant" \
-              " WHERE NOT " PASSING                                                                \
-              " AND (outcome IN ('wrong_result', 'fault') AND study IN (" OF_SAME_CODE ")"         \
-              " OR outcome = 'timeout' AND study IN (" OF_SAME_CODE " AND old.turn > new.turn)))"  \
-              " UPDATE variant SET (outcome, reason, limit_s) = (SELECT outcome, reason, limit_s"  \
-              " FROM failed WHERE failed.parameters = variant.parameters"                          \
-              " OR failed.run_hash = variant.run_hash AND failed.run_hash <> '' LIMIT 1)"          \
-              " WHERE study = ?1 AND outcome = 'measured' AND (parameters IN (SELECT parameters "  \
-              "FROM failed)"                                                                       \
-              " OR run_hash IN (SELECT run_hash FROM failed WHERE run_hash <> ''))")               \
-    X(CLEAR_TIMES, "UPDATE variant SET seen_s = NULL WHERE study = ?")                             \
-    X(KEEP_FAILURE, "UPDATE variant SET decided_by = ?"                                            \
-                    " WHERE study = ? AND parameters = ? AND outcome IN (" FAILURES ")"            \
-                    " AND NOT (outcome = 'timeout' AND ?) AND NOT " PASSING)                       \
-    X(GET_VARIANT, SELECT_RESULT "WHERE study = ? AND parameters = ?")                             \
-    X(GET_VARIANTS, SELECT_RESULT "WHERE study = ? AND judged >= ? ORDER BY id")                   \
-    X(GET_FAILURES, SELECT_RESULT                                                                  \
-      "WHERE study = ?1 AND outcome IN ('duplicate',"                                              \
-      " " FAILURES ") AND NOT EXISTS (SELECT 1 FROM variant AS later"                              \
-      " JOIN study AS new ON new.id = later.study JOIN study AS old ON old.id = ?1"                \
-      " WHERE later.parameters = variant.parameters AND new.turn > old.turn"                       \
-      " AND new.kernel = old.kernel AND new.problem = old.problem AND new.gpu = old.gpu"           \
-      " AND new.arch = old.arch AND new.cache = old.cache"                                         \
-      " AND new.mode = old.mode AND new.tool = old.tool"                                           \
-      " AND (old.data_hash <> ?2 OR new.data_hash = old.data_hash)"                                \
-      " AND (variant.outcome IN ('fault', 'timeout') OR later.outcome = 'wrong_result'"            \
-      " OR new.driver <> old.driver OR new.nvrtc <> old.nvrtc"                                     \
-      " OR new.data_hash <> old.data_hash)"                                                        \
-      " AND later.outcome IN ('measured', 'duplicate', " FAILURES ")"                              \
-      " AND NOT (ifnull(later.limit_s, 0) > 0 AND later.limit_s <= 1e-9)"                          \
-      " AND new.template_hash = old.template_hash AND " SM_COUNT("new") " = " SM_COUNT(            \
-          "old") ") ORDER BY id")                                                                  \
+        " WHERE NOT " PASSING " AND (outcome IN ('wrong_result', 'fault') AND study IN (" OF_SAME_CODE ")" \
+        " OR outcome = 'timeout' AND study IN (" OF_SAME_CODE " AND old.turn > new.turn)))" \
+        " UPDATE variant SET (outcome, reason, limit_s) = (SELECT outcome, reason, limit_s FROM failed" \
+        " WHERE failed.parameters = variant.parameters" \
+        " OR failed.run_hash = variant.run_hash AND failed.run_hash <> '' LIMIT 1)" \
+        " WHERE study = ?1 AND outcome = 'measured' AND (parameters IN (SELECT parameters FROM failed)" \
+        " OR run_hash IN (SELECT run_hash FROM failed WHERE run_hash <> ''))") \
+    X(CLEAR_TIMES, "UPDATE variant SET seen_s = NULL WHERE study = ?") \
+    X(KEEP_FAILURE, "UPDATE variant SET decided_by = ? WHERE study = ? AND parameters = ?" \
+        " AND outcome IN (" FAILURES ") AND NOT (outcome = 'timeout' AND ?) AND NOT " PASSING) \
+    X(GET_VARIANT, SELECT_RESULT "WHERE study = ? AND parameters = ?") \
+    X(GET_VARIANTS, SELECT_RESULT "WHERE study = ? AND judged >= ? ORDER BY id") \
+    X(GET_FAILURES, SELECT_RESULT "WHERE study = ?1 AND outcome IN ('duplicate', " FAILURES ")" \
+        " AND NOT EXISTS (SELECT 1 FROM variant AS later" \
+        " JOIN study AS new ON new.id = later.study JOIN study AS old ON old.id = ?1" \
+        " WHERE later.parameters = variant.parameters AND new.turn > old.turn" \
+        " AND new.kernel = old.kernel AND new.problem = old.problem AND new.gpu = old.gpu" \
+        " AND new.arch = old.arch AND new.cache = old.cache AND new.mode = old.mode AND new.tool = old.tool" \
+        " AND (old.data_hash <> ?2 OR new.data_hash = old.data_hash)" \
+        " AND (variant.outcome IN ('fault', 'timeout') OR later.outcome = 'wrong_result'" \
+        " OR new.driver <> old.driver OR new.nvrtc <> old.nvrtc OR new.data_hash <> old.data_hash)" \
+        " AND later.outcome IN ('measured', 'duplicate', " FAILURES ")" \
+        " AND NOT (ifnull(later.limit_s, 0) > 0 AND later.limit_s <= 1e-9)" \
+        " AND new.template_hash = old.template_hash AND " SM_COUNT("new") " = " SM_COUNT("old") ")" \
+        " ORDER BY id") \
     X(FIND_NEAR, "SELECT id FROM study WHERE (kernel = ?1 OR template = ?2) AND mode = 'measured'" \
-                 " AND id <> ?3 AND id >= ?4 AND EXISTS"                                           \
-                 " (SELECT 1 FROM variant WHERE study = study.id AND outcome = 'measured')"        \
-                 " ORDER BY (kernel = ?1) + (gpu = ?5) + (problem = ?6) DESC, id DESC LIMIT ?7")   \
-    X(GET_NEAR_VARIANTS,                                                                           \
-      "SELECT parameters, outcome, median_ns, run_hash FROM variant WHERE study = ?1 AND (id IN"   \
-      " (SELECT id FROM variant WHERE study = ?1 AND outcome = 'measured'"                         \
-      " ORDER BY median_ns LIMIT ?2) OR id IN (SELECT id FROM variant WHERE study = ?1"            \
-      " ORDER BY id * 2654435761 % 4294967296 LIMIT ?3)) ORDER BY id")                             \
-    X(SET_FINAL, "UPDATE variant SET finalist = ?, tied = ?, judged = 1"                           \
-                 " WHERE study = ? AND parameters = ?")
+        " AND id <> ?3 AND id >= ?4" \
+        " AND EXISTS (SELECT 1 FROM variant WHERE study = study.id AND outcome = 'measured')" \
+        " ORDER BY (kernel = ?1) + (gpu = ?5) + (problem = ?6) DESC, id DESC LIMIT ?7") \
+    X(GET_NEAR_VARIANTS, "SELECT parameters, outcome, median_ns, run_hash FROM variant WHERE study = ?1" \
+        " AND (id IN (SELECT id FROM variant WHERE study = ?1 AND outcome = 'measured'" \
+        " ORDER BY median_ns LIMIT ?2) OR id IN (SELECT id FROM variant WHERE study = ?1" \
+        " ORDER BY id * 2654435761 % 4294967296 LIMIT ?3)) ORDER BY id")
+/* clang-format on */
 
 enum statement {
 #define X(name, sql) STATEMENT_##name,
@@ -216,7 +178,6 @@ struct record {
     sqlite3 *database;
     char *path;
     int failure;                               /* SQLite's code of the last one */
-    int64_t others;                            /* PRAGMA data_version, when it was opened */
     sqlite3_stmt *statements[STATEMENT_COUNT]; /* prepared when first used */
 };
 

@@ -289,9 +289,6 @@ static int open_for_writing(struct record **record, const char *path, enum file_
             result = make_tables(*record, error);
         if (result == 0)
             result = configure(*record, error);
-        if (result == 0 && query_number((*record)->database, "PRAGMA data_version",
-                                        &(*record)->others) != SQLITE_OK)
-            result = record_failed(*record, error);
         if (result != 0)
             *kind = is_damage(*record) ? FILE_DAMAGED : FILE_REFUSED;
     }
