@@ -46,6 +46,11 @@ char *alloc_string_n(const char *text, size_t length)
     return text != NULL ? require(strndup(text, length)) : NULL;
 }
 
+FILE *alloc_stream(char **text, size_t *length)
+{
+    return require(open_memstream(text, length));
+}
+
 char *alloc_format(const char *format, ...)
 {
     char *text = NULL;

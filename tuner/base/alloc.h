@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* In a handler of SIGABRT: whether the process aborts because memory ran out here. */
 bool alloc_has_failed(void);
@@ -23,6 +24,9 @@ void *alloc_resize(void *pointer, size_t count, size_t size);
 /* A copy of `text`, or of at most its first `length` bytes. NULL gives NULL. */
 char *alloc_string(const char *text);
 char *alloc_string_n(const char *text, size_t length);
+
+/* A stream whose fclose() makes `*text` a new string of `*length` bytes. */
+FILE *alloc_stream(char **text, size_t *length);
 
 /* printf() into a new string. */
 char *alloc_format(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/path.h"
+#include "base/read_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,38 +69,10 @@ static int open_temporary(const char *path, char **temporary)
     return -1;
 }
 
-/* What is written to: stdio keeps only that a write failed, not why. */
-struct write_target {
-    int descriptor;
-    int failure; /* errno of the first write that failed; 0: none */
-};
-
-/* Writes all of it: of a disk that gets full, write() takes a part before it says so. */
-static ssize_t write_all(void *cookie, const char *bytes, size_t count)
-{
-    struct write_target *target = cookie;
-    size_t written = 0;
-    while (written < count) {
-        ssize_t step = write(target->descriptor, bytes + written, count - written);
-        if (step >= 0)
-            written += (size_t)step;
-        else if (errno != EINTR)
-            break;
-    }
-    if (written < count && target->failure == 0)
-        target->failure = errno;
-    return (ssize_t)written; /* less than `count` is an error to stdio */
-}
-
-static int close_target(void *cookie)
-{
-    struct write_target *target = cookie;
-    return close(target->descriptor);
-}
-
 static void release(struct write_file *file)
 {
-    free(file->target);
+    (void)close(file->descriptor);
+    free(file->text);
     free(file->path);
     free(file->temporary);
     *file = (struct write_file){0};
@@ -118,24 +91,16 @@ int write_file_begin(struct write_file *file, const char *path, struct error *er
     file->path = exists ? realpath(path, NULL) : NULL;
     if (file->path == NULL)
         file->path = alloc_string(path);
-    int descriptor = open_temporary(file->path, &file->temporary);
-    if (descriptor >= 0) {
-        if (exists)
-            (void)fchmod(descriptor, old.st_mode & 07777); /* some file systems refuse this */
-        file->target = alloc_zeroed(1, sizeof *file->target);
-        file->target->descriptor = descriptor;
-        file->stream = fopencookie(
-            file->target, "w", (cookie_io_functions_t){.write = write_all, .close = close_target});
+    file->descriptor = open_temporary(file->path, &file->temporary);
+    if (file->descriptor < 0) {
+        int result = error_set_errno(error, ERROR_RECORD, "cannot write '%s'", path);
+        release(file);
+        return result;
     }
-    if (file->stream != NULL)
-        return 0;
-    int result = error_set_errno(error, ERROR_RECORD, "cannot write '%s'", path);
-    if (descriptor >= 0) {
-        (void)close(descriptor);
-        (void)unlink(file->temporary);
-    }
-    release(file);
-    return result;
+    if (exists)
+        (void)fchmod(file->descriptor, old.st_mode & 07777); /* some file systems refuse this */
+    file->stream = alloc_stream(&file->text, &file->length);
+    return 0;
 }
 
 /* Waits until the folder's entries are on disk. Some file systems do not support it (EINVAL). */
@@ -153,41 +118,26 @@ static bool flush_folder(const char *path)
     return flushed;
 }
 
-/* Closes the stream. Returns false with errno set if any write to it failed. */
-static bool close_stream(struct write_file *file, bool durable)
+/* Of a disk that gets full, write() takes a part before it says so. */
+static bool write_all(const struct write_file *file)
 {
-    errno = 0;
-    bool written = fflush(file->stream) == 0 && ferror(file->stream) == 0;
-    if (written && durable)
-        written = fsync(file->target->descriptor) == 0;
-    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): an open file has a target */
-    int number = file->target->failure != 0 ? file->target->failure : errno;
-    bool closed = fclose(file->stream) == 0;
-    if (!written)
-        errno = number != 0 ? number : EIO;
-    return written && closed;
+    for (size_t written = 0; written < file->length;) {
+        ssize_t step = write(file->descriptor, file->text + written, file->length - written);
+        if (step >= 0)
+            written += (size_t)step;
+        else if (errno != EINTR)
+            return false;
+    }
+    return true;
 }
 
-/* True if both files can be read and have the same content. */
-static bool same_content(const char *a, const char *b)
+static bool is_unchanged(const struct write_file *file)
 {
-    char left[4096];
-    char right[sizeof left];
-    size_t count = 0;
-    FILE *one = fopen(a, "re");
-    FILE *other = one != NULL ? fopen(b, "re") : NULL;
-    bool same = other != NULL;
-    do {
-        if (!same)
-            break;
-        count = fread(left, 1, sizeof left, one);
-        same = fread(right, 1, sizeof right, other) == count && memcmp(left, right, count) == 0 &&
-               ferror(one) == 0 && ferror(other) == 0;
-    } while (count == sizeof left);
-    if (one != NULL)
-        (void)fclose(one);
-    if (other != NULL)
-        (void)fclose(other);
+    char *old;
+    size_t length = 0;
+    bool same = read_file(file->path, &old, &length, NULL) == 0 && length == file->length &&
+                memcmp(old, file->text, length) == 0;
+    free(old);
     return same;
 }
 
@@ -196,11 +146,12 @@ int write_file_commit(struct write_file *file, enum write_file_durability durabi
 {
     bool durable = durability == WRITE_FILE_DURABLE;
     int result = 0;
-    if (fflush(file->stream) == 0 && same_content(file->temporary, file->path)) {
-        write_file_abandon(file);
-        return 0;
-    }
-    if (!close_stream(file, durable) || rename(file->temporary, file->path) != 0) {
+    bool complete = ferror(file->stream) == 0;
+    complete = fclose(file->stream) == 0 && complete; /* otherwise memory ran out: errno */
+    if (complete && is_unchanged(file)) {
+        (void)unlink(file->temporary);
+    } else if (!complete || !write_all(file) || (durable && fsync(file->descriptor) != 0) ||
+               rename(file->temporary, file->path) != 0) {
         result = error_set_errno(error, ERROR_RECORD, "cannot write '%s'", file->path);
         (void)unlink(file->temporary);
     } else if (durable && !flush_folder(file->path)) {
@@ -214,8 +165,7 @@ int write_file_commit(struct write_file *file, enum write_file_durability durabi
 void write_file_abandon(struct write_file *file)
 {
     (void)fclose(file->stream);
-    if (file->temporary != NULL) /* always, but clang's analyzer cannot know */
-        (void)unlink(file->temporary);
+    (void)unlink(file->temporary);
     release(file);
 }
 

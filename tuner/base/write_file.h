@@ -1,12 +1,12 @@
 /*
- * Writes a file atomically: writes a temporary file beside the target, flushes it to disk and
- * renames it over the target. Readers see either the old file or the new one, even after a crash.
+ * Writes a file atomically: collects its content in memory, writes it to a temporary file beside the target,
+ * flushes that to disk and renames it over the target. Readers see either the old file or the new one, even after a crash.
  * Several processes may write the same target at once; the last to commit wins.
  *
  * Calling sequence:
  *     struct write_file file;
  *     if (write_file_begin(&file, path, error) == 0) {
- *         fprintf(file.stream, …);                      (the commit reports failed writes)
+ *         fprintf(file.stream, …);                      (the commit writes)
  *         result = write_file_commit(&file, WRITE_FILE_DURABLE, error);
  *     }
  * To discard the file, call write_file_abandon() instead of write_file_commit(). Both release
@@ -23,10 +23,14 @@
 #include <stdio.h>
 
 struct write_file {
-    FILE *stream;                /* write to it, but do not close it; it has no fileno() */
-    char *path;                  /* the target, with symbolic links resolved */
-    char *temporary;             /* path of the temporary file */
-    struct write_target *target; /* behind the stream */
+    FILE *stream; /* write to it, but do not close it; it has no fileno() */
+
+    /* private; the stream refers to it, so it must stay where it is */
+    char *path;      /* the target, with symbolic links resolved */
+    char *temporary; /* path of the temporary file */
+    int descriptor;  /* of the temporary file */
+    char *text;
+    size_t length;
 };
 
 /*
@@ -42,8 +46,7 @@ enum write_file_durability {
 };
 
 /* Replaces the target by the temporary file. A target with the same content is not touched and
- * keeps its date. Fails if any write to the stream failed; the target then keeps its old content,
- * and the temporary file is removed. */
+ * keeps its date. If writing fails, the target keeps its old content, and the temporary file is removed. */
 int write_file_commit(struct write_file *file, enum write_file_durability durability,
                       struct error *error);
 
