@@ -6,7 +6,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct npy npy;
     struct error error = {0};
-    int status = npy_read(&npy, fuzz_file("array.npy", data, size), &error);
+    int status = npy_read(&npy, fuzz_file("array.npy", data, size), true, &error);
     FUZZ_REQUIRE(status == 0 || (status == ERROR_CONFIG && error.message[0] != '\0'));
     if (status != 0)
         return 0;

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/path.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -50,54 +51,29 @@ static const struct {
     {"fuse.nfs", "NFS"},
 };
 
-const char *file_system_network_by_type(unsigned long type)
-{
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (types[i].type == (type & 0xffffffff)) /* signed where it is an int */
-            return types[i].name;
-    return NULL;
-}
-
-const char *file_system_network_by_name(const char *name)
-{
-    for (size_t i = 0; i < sizeof fuse_types / sizeof *fuse_types; i++)
-        if (strcmp(fuse_types[i].type, name) == 0)
-            return fuse_types[i].name;
-    return NULL;
-}
-
 /* Lines of mountinfo are "36 35 0:52 / /mnt rw shared:1 - fuse.sshfs host:/ rw" (proc(5)). */
 static const char *find_fuse(dev_t device)
 {
     char line[4096];
-    char name[64];
+    char type[64];
     const char *found = NULL;
     FILE *mounts = fopen("/proc/self/mountinfo", "re");
     while (mounts != NULL && fgets(line, sizeof line, mounts) != NULL) {
         unsigned major_number;
         unsigned minor_number;
-        const char *type = strstr(line, " - ");
-        if (type != NULL &&
-            sscanf(line, "%*d %*d %u:%u", &major_number, &minor_number) == 2 && // NOLINT
-            makedev(major_number, minor_number) == device && sscanf(type, " - %63s", name) == 1)
-            found = file_system_network_by_name(name);
+        const char *mount = strstr(line, " - ");
+        if (mount == NULL ||
+            sscanf(line, "%*d %*d %u:%u", &major_number, &minor_number) != 2 || // NOLINT
+            makedev(major_number, minor_number) != device || sscanf(mount, " - %63s", type) != 1)
+            continue;
+        found = NULL;
+        for (size_t i = 0; i < sizeof fuse_types / sizeof *fuse_types; i++)
+            if (strcmp(fuse_types[i].type, type) == 0)
+                found = fuse_types[i].name;
     }
     if (mounts != NULL)
         (void)fclose(mounts); /* only read */
     return found;
-}
-
-/* Makes `path` the folder that it is in: "." in the end, or "/". Returns false if it is that already. */
-static bool go_up(char *path)
-{
-    char *slash = strrchr(path, '/');
-    if (strcmp(path, ".") == 0 || strcmp(path, "/") == 0)
-        return false;
-    if (slash == NULL)
-        (void)strcpy(path, "."); // NOLINT: it is not empty
-    else
-        slash[slash == path] = '\0';
-    return true;
 }
 
 const char *file_system_network(const char *path)
@@ -107,12 +83,20 @@ const char *file_system_network(const char *path)
     const char *found = NULL;
     char *existing = alloc_string(path[0] != '\0' ? path : ".");
     int status = statfs(existing, &system);
-    while (status != 0 && (errno == ENOENT || errno == ENOTDIR) && go_up(existing))
+    while (status != 0 && (errno == ENOENT || errno == ENOTDIR) && strcmp(existing, ".") != 0 &&
+           strcmp(existing, "/") != 0) {
+        char *folder = path_folder(existing);
+        free(existing);
+        existing = folder;
         status = statfs(existing, &system);
-    if (status == 0 && ((unsigned long)system.f_type & 0xffffffff) == FUSE)
-        found = stat(existing, &information) == 0 ? find_fuse(information.st_dev) : NULL;
-    else if (status == 0)
-        found = file_system_network_by_type((unsigned long)system.f_type);
+    }
+    unsigned long type =
+        status != 0 ? 0 : (unsigned long)system.f_type & 0xffffffff; /* signed where it is an int */
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (types[i].type == type)
+            found = types[i].name;
+    if (type == FUSE && stat(existing, &information) == 0)
+        found = find_fuse(information.st_dev);
     free(existing);
     return found;
 }

@@ -13,12 +13,6 @@
  */
 const char *file_system_network(const char *path);
 
-/* The same by statfs()'s `f_type`. FUSE, which serves local and network file systems, is NULL. */
-const char *file_system_network_by_type(unsigned long type);
-
-/* The same by the type that /proc/self/mountinfo states: "fuse.sshfs". */
-const char *file_system_network_by_name(const char *name);
-
 /* Locks on open files, flock(), with a timeout; Ctrl-C ends the wait. */
 
 /*

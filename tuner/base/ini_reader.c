@@ -1,6 +1,6 @@
 #include "base/ini_reader.h"
 
-#include "base/open_regular.h"
+#include "base/read_file.h"
 
 #include <autotune/tuned.h>
 #include <ctype.h>
@@ -149,40 +149,18 @@ int ini_reader_read(struct ini_reader *reader, const char *text, size_t length)
     return reader->status;
 }
 
-/* The caller frees `*text`, also on failure. */
-static int read_all(struct ini_reader *reader, FILE *file, char **text, size_t *length)
-{
-    size_t room = (size_t)64 << 10;
-    for (;;) {
-        char *larger = realloc(*text, room + 1);
-        if (larger == NULL)
-            return ini_reader_no_memory(reader);
-        *text = larger;
-        *length += fread(larger + *length, 1, room - *length, file);
-        if (ferror(file))
-            return ini_reader_fail(reader, "cannot read the file: %s", strerror(errno));
-        if (*length > TUNED_FILE_BYTES)
-            return ini_reader_fail(reader, "file is larger than 16 MiB; is it INI?");
-        larger[*length] = '\0';
-        if (*length < room)
-            return 0;
-        room = room < TUNED_FILE_BYTES / 4 ? 4 * room : TUNED_FILE_BYTES + 1;
-    }
-}
-
 int ini_reader_load(struct ini_reader *reader, const char *path, char **text, size_t *length)
 {
     *text = NULL;
-    *length = 0;
     reader->line = 0;
     FILE *file = open_regular(path);
     if (file == NULL)
         return ini_reader_fail(reader, "cannot open the file: %s", strerror(errno));
-    int status = read_all(reader, file, text, length);
+    int number = read_stream(file, TUNED_FILE_BYTES, text, length);
     (void)fclose(file); /* cannot lose data: the file was only read */
-    if (status != 0) {
-        free(*text);
-        *text = NULL;
-    }
-    return status;
+    return number == 0        ? 0
+           : number == ENOMEM ? ini_reader_no_memory(reader)
+           : number == EFBIG
+               ? ini_reader_fail(reader, "file is larger than 16 MiB; is it INI?")
+               : ini_reader_fail(reader, "cannot read the file: %s", strerror(number));
 }

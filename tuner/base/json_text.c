@@ -1,7 +1,7 @@
 #include "base/json_text.h"
 
 #include "base/alloc.h"
-#include "base/open_regular.h"
+#include "base/read_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,13 +21,6 @@ json_t *json_text(const char *text)
     json = json_string(ascii);
     free(ascii);
     return json;
-}
-
-bool json_text_is_plain(const char *text)
-{
-    while (*text >= ' ' && *text <= '~' && *text != '"' && *text != '\\')
-        text++;
-    return *text == '\0';
 }
 
 bool json_text_is_utf8(const char *text)

@@ -14,9 +14,6 @@ json_t *json_text(const char *text);
 /* Whether `text` is UTF-8, as messages between processes are. */
 bool json_text_is_utf8(const char *text);
 
-/* Whether the text stands in JSON as it is, between quotation marks. */
-bool json_text_is_plain(const char *text);
-
 /* The text of an object's member, which lasts as long as the object; "" if there is none. */
 const char *json_text_member(const json_t *object, const char *member);
 

@@ -1,57 +1,76 @@
 #include "base/read_file.h"
 
-#include "base/alloc.h"
-#include "base/open_regular.h"
-
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define FILE_BYTES_MAX ((size_t)64 << 20)
 
-/* Reads to the end of `file`. Returns NULL with errno set if that fails; EFBIG: too large. */
-static char *read_all(FILE *file, size_t *length)
+static bool may_wait(const struct stat *information)
 {
-    size_t capacity = (size_t)64 << 10;
-    size_t used = 0;
-    char *text = alloc_resize(NULL, capacity, 1);
-    for (;;) {
-        used += fread(text + used, 1, capacity - used - 1, file);
-        if (ferror(file) != 0)
-            break;
-        if (used > FILE_BYTES_MAX) {
-            errno = EFBIG;
-            break;
-        }
-        if (feof(file) != 0) {
-            text[used] = '\0';
-            *length = used;
-            return text;
-        }
-        if (used + 1 == capacity) {
-            capacity *= 2;
-            text = alloc_resize(text, capacity, 1);
-        }
+    return !S_ISREG(information->st_mode) && !S_ISDIR(information->st_mode);
+}
+
+bool open_regular_refuses(const char *path)
+{
+    struct stat information;
+    return stat(path, &information) == 0 && may_wait(&information);
+}
+
+FILE *open_regular(const char *path)
+{
+    struct stat information;
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (descriptor < 0)
+        return NULL;
+    if (fstat(descriptor, &information) == 0 && may_wait(&information)) {
+        (void)close(descriptor);
+        errno = EINVAL;
+        return NULL;
     }
-    int number = errno;
-    free(text);
-    errno = number;
-    return NULL;
+    FILE *file = fdopen(descriptor, "rb");
+    if (file == NULL)
+        (void)close(descriptor);
+    return file;
+}
+
+int read_stream(FILE *file, size_t most, char **text, size_t *length)
+{
+    int number = 0;
+    *text = NULL;
+    *length = 0;
+    for (size_t room = (size_t)64 << 10; number == 0; room *= 2) {
+        char *larger = realloc(*text, room + 1);
+        if (larger == NULL) {
+            number = ENOMEM;
+            break;
+        }
+        *text = larger;
+        *length += fread(larger + *length, 1, room - *length, file);
+        larger[*length] = '\0';
+        number = ferror(file) != 0 ? errno : *length > most ? EFBIG : 0;
+        if (number == 0 && *length < room)
+            return 0;
+    }
+    free(*text);
+    *text = NULL;
+    return number;
 }
 
 int read_file(const char *path, char **text, size_t *length, struct error *error)
 {
+    size_t count = 0;
     *text = NULL;
     FILE *file = open_regular(path);
     if (file == NULL)
         return error_set_errno(error, ERROR_CONFIG, "cannot open '%s'", path);
-    size_t count = 0;
-    *text = read_all(file, &count);
-    int status = 0;
-    if (*text == NULL)
-        status = error_set_errno(error, ERROR_CONFIG, "cannot read '%s'", path);
-    else if (length != NULL)
-        *length = count;
+    int number = read_stream(file, FILE_BYTES_MAX, text, &count);
     (void)fclose(file); /* cannot lose data: the file was only read */
-    return status;
+    if (number != 0)
+        return error_set(error, ERROR_CONFIG, "cannot read '%s': %s", path, error_reason(number));
+    if (length != NULL)
+        *length = count;
+    return 0;
 }

@@ -1,7 +1,7 @@
 #include "command/command.h"
 
 #include "base/alloc.h"
-#include "base/open_regular.h"
+#include "base/read_file.h"
 #include "record/compare.h"
 #include "report/compare_report.h"
 

@@ -1,8 +1,8 @@
 #include "compile/linker.h"
 
 #include "base/alloc.h"
-#include "base/open_regular.h"
 #include "base/path.h"
+#include "base/read_file.h"
 #include "compile/cubin_elf.h"
 
 #include <dlfcn.h>

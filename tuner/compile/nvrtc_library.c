@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/open_regular.h"
 #include "base/path.h"
 #include "base/read_file.h"
 #include "base/write_file.h"

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/open_regular.h"
+#include "base/read_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -211,7 +211,7 @@ int fill_check_file(const struct fill *fill, enum element_type type, uint64_t le
                     struct error *error)
 {
     struct npy npy;
-    int status = npy_describe(&npy, fill->path, error);
+    int status = npy_read(&npy, fill->path, false, error);
     return status != 0 ? status : check_array(fill, type, length, &npy, error);
 }
 
@@ -479,23 +479,13 @@ static int npy_load(struct npy *npy, FILE *file, const char *path, bool with_dat
     return status;
 }
 
-static int npy_open(struct npy *npy, const char *path, bool with_data, struct error *error)
+int npy_read(struct npy *npy, const char *path, bool with_data, struct error *error)
 {
     FILE *file = open_regular(path);
     int status = npy_load(npy, file, path, with_data, error);
     if (file != NULL)
-        (void)fclose(file);
+        (void)fclose(file); /* cannot lose data: the file was only read */
     return status;
-}
-
-int npy_read(struct npy *npy, const char *path, struct error *error)
-{
-    return npy_open(npy, path, true, error);
-}
-
-int npy_describe(struct npy *npy, const char *path, struct error *error)
-{
-    return npy_open(npy, path, false, error);
 }
 
 void npy_release(struct npy *npy)

@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/open_regular.h"
 #include "base/read_file.h"
 #include "base/statistics.h"
 #include "template/template.h"

@@ -45,7 +45,7 @@ static void assert_refused(const char *message)
 {
     struct npy npy;
     struct error error;
-    assert_int_equal(npy_read(&npy, path, &error), ERROR_CONFIG);
+    assert_int_equal(npy_read(&npy, path, true, &error), ERROR_CONFIG);
     assert_string_equal(error.file, path);
     assert_string_equal(error.message, message);
     assert_null(npy.data);
@@ -65,7 +65,7 @@ static void check_case(void *user, const struct test_case *test)
             assert_refused(test->fields[2]);
             continue;
         }
-        if (npy_read(&npy, path, &error) != 0)
+        if (npy_read(&npy, path, true, &error) != 0)
             case_fail(test, "%s", error.message);
         (void)snprintf(text, sizeof text, "%s %zu", element_name(npy.type), npy.count);
         case_assert_text(test, text, test->fields[1]);
@@ -118,13 +118,13 @@ static void cut_at_every_byte(void **state)
             struct npy npy;
             struct error error;
             write_bytes(bytes, cut);
-            assert_int_equal(npy_read(&npy, path, &error), ERROR_CONFIG);
+            assert_int_equal(npy_read(&npy, path, true, &error), ERROR_CONFIG);
             assert_null(npy.data);
         }
         struct npy npy;
         struct error error;
         write_bytes(bytes, length);
-        assert_int_equal(npy_read(&npy, path, &error), 0);
+        assert_int_equal(npy_read(&npy, path, true, &error), 0);
         npy_release(&npy);
     }
 }
