@@ -1,5 +1,7 @@
 #include "base/cover.h"
 
+#include "base/expression_steps.h"
+
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -121,13 +123,22 @@ static size_t find_range(const struct cover *cover, const char *name)
     return SIZE_MAX;
 }
 
+/* What is known of a compiled configuration. */
+static const char *const compiled_names[COVER_COMPILED_VALUES] = {"registers", "blocks_per_sm"};
+
+static size_t find_compiled(const char *name)
+{
+    for (size_t i = 0; i < COVER_COMPILED_VALUES; i++)
+        if (strcmp(compiled_names[i], name) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
 /* The name of a value of the problem: new, and with no other meaning. */
 static int check_name(const struct cover *cover, struct ini_reader *ini, const char *name)
 {
-    static const char *const reserved[] = {"sm_count", "blocks_per_sm", "registers"};
-    bool is_reserved = expression_reserves(name);
-    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-        is_reserved = is_reserved || strcmp(reserved[i], name) == 0;
+    bool is_reserved = expression_reserves(name) || strcmp(name, "sm_count") == 0 ||
+                       find_compiled(name) != SIZE_MAX;
     if (!literal_is_name(name, LITERAL_NAME_LETTERS))
         return ini_reader_fail(ini, "'%s' is not a lower-case name of at most %d letters", name,
                                LITERAL_NAME_LETTERS);
@@ -152,7 +163,8 @@ int cover_fix(struct cover *cover, struct ini_reader *ini, const char *name, con
     const char *kept_text = keep_string(cover, text);
     if (kept_name == NULL || kept_text == NULL)
         return ini_reader_no_memory(ini);
-    cover->fixed[cover->fixed_count++] = value_of(kept_name, kept_text, value);
+    cover->fixed[cover->fixed_count] = value_of(kept_name, kept_text, value);
+    cover->fixed_values[cover->fixed_count++] = value_from_literal(value, kept_text);
     return 0;
 }
 
@@ -298,7 +310,8 @@ static int add_parameter(struct cover *cover, struct ini_reader *ini, const char
         size_t room = index > 0 ? cover->configurations[0].count : TUNED_PARAMETERS;
         configuration->parameters =
             take_memory(cover, (room + 1) * sizeof *configuration->parameters);
-        if (configuration->parameters == NULL)
+        configuration->values = take_memory(cover, (room + 1) * sizeof *configuration->values);
+        if (configuration->parameters == NULL || configuration->values == NULL)
             return ini_reader_no_memory(ini);
         cover->public.count++;
     }
@@ -317,7 +330,8 @@ static int add_parameter(struct cover *cover, struct ini_reader *ini, const char
         return ini_reader_fail(ini, "the cover has more than %d parameters", TUNED_PARAMETERS);
     if (literal_parse(text, &value) != NULL)
         return wrong_value(ini, key, text, "a number or a lower-case word");
-    configuration->parameters[configuration->count++] = value_of(name, text, &value);
+    configuration->parameters[configuration->count] = value_of(name, text, &value);
+    configuration->values[configuration->count++] = value_from_literal(&value, text);
     return 0;
 }
 
@@ -331,19 +345,16 @@ static int add_compiled(struct cover *cover, struct ini_reader *ini, const char 
         read_index(ini, key, rest, cover->public.count, COVER_CONFIGURATIONS, &index, &name);
     if (status != 0)
         return status;
-    struct cover_configuration *configuration = &cover->configurations[index];
-    int *member = name == NULL                         ? NULL
-                  : strcmp(name, "registers") == 0     ? &configuration->registers
-                  : strcmp(name, "blocks_per_sm") == 0 ? &configuration->blocks_per_sm
-                                                       : NULL;
-    if (member == NULL)
+    size_t which = name != NULL ? find_compiled(name) : SIZE_MAX;
+    if (which == SIZE_MAX)
         return ini_reader_fail(ini, "unknown key '%s' in a cover", key);
-    if (*member != 0)
+    struct value *compiled = &cover->configurations[index].compiled[which];
+    if (compiled->as.integer != 0)
         return given_twice(ini, key);
     if (literal_parse(text, &value) != NULL || value.kind != LITERAL_INTEGER || value.integer < 1 ||
         value.integer > INT_MAX)
         return wrong_value(ini, key, text, "a whole number, 1 or more");
-    *member = (int)value.integer;
+    *compiled = value_integer(value.integer);
     return 0;
 }
 
@@ -526,14 +537,12 @@ static bool find_name(const struct cover *cover, const char *name, bool of_confi
         int kind;
         size_t index;
     } meanings[] = {
-        {COVER_RANGE, find_range(cover, name)},
+        {COVER_PROBLEM, find_range(cover, name)},
+        {COVER_PROBLEM, strcmp(name, "sm_count") == 0 ? cover->public.range_count : SIZE_MAX},
         {COVER_FIXED, find_value(cover->fixed, cover->fixed_count, name)},
-        {COVER_SM_COUNT, strcmp(name, "sm_count") == 0 ? 0 : SIZE_MAX},
         {COVER_PARAMETER,
          of_configuration ? find_value(first->parameters, first->count, name) : SIZE_MAX},
-        {COVER_REGISTERS, of_configuration && strcmp(name, "registers") == 0 ? 0 : SIZE_MAX},
-        {COVER_BLOCKS_PER_SM,
-         of_configuration && strcmp(name, "blocks_per_sm") == 0 ? 0 : SIZE_MAX},
+        {COVER_COMPILED, of_configuration ? find_compiled(name) : SIZE_MAX},
         {COVER_FIGURE, figure < figures ? figure : SIZE_MAX},
     };
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
@@ -545,7 +554,7 @@ static bool find_name(const struct cover *cover, const char *name, bool of_confi
     return false;
 }
 
-static int compile(const struct cover *cover, struct ini_reader *ini, bool of_configuration,
+static int compile(struct cover *cover, struct ini_reader *ini, bool of_configuration,
                    size_t figures, struct cover_expression *to)
 {
     struct error error;
@@ -558,11 +567,16 @@ static int compile(const struct cover *cover, struct ini_reader *ini, bool of_co
     ini->line = to->line > 0 ? to->line : ini->line;
     if (status != 0)
         return ini_reader_fail(ini, "key '%s': %s", to->key, error.message);
-    for (size_t i = 0; i < expression_name_count(to->expression); i++) {
+    to->steps = expression_steps(to->expression);
+    to->name_count = expression_name_count(to->expression);
+    for (size_t i = 0; i < to->name_count; i++) {
         const char *name = expression_name(to->expression, i);
         if (!find_name(cover, name, of_configuration, figures, &to->names[i]))
             return ini_reader_fail(ini, "'%s' of key '%s': unknown name '%s'", to->text, to->key,
                                    name);
+        for (size_t j = 0; j < cover->public.count && to->names[i].kind == COVER_COMPILED; j++)
+            if (cover->configurations[j].compiled[to->names[i].index].as.integer == 0)
+                cover->configurations[j].incomplete = true;
     }
     ini->line = line;
     return 0;
@@ -623,7 +637,8 @@ int cover_finish(struct cover *cover, struct ini_reader *ini, int sm_count)
         return ini_reader_no_memory(ini);
     for (size_t i = 0; i < cover->public.size_count; i++) {
         for (size_t j = 0; j < ranges; j++)
-            cover->scales[i * ranges + j] = value_scale(cover->sizes[i].numbers[j]);
+            cover->scales[j * cover->public.size_count + i] =
+                value_scale(cover->sizes[i].numbers[j]);
         compare_times(cover, i, sm_count);
     }
     return 0;
@@ -638,81 +653,61 @@ struct value cover_value(const struct tuned_value *value)
                                         : value_word(value->text);
 }
 
-bool cover_meaning(const struct cover *cover, const struct cover_name *name,
-                   const struct cover_configuration *configuration, const struct value *problem,
-                   const struct value *const *figures, struct value *value)
+struct cover_values cover_values(const struct cover *cover,
+                                 const struct cover_configuration *configuration,
+                                 const struct value *problem)
 {
-    switch (name->kind) {
-    case COVER_RANGE:
-        *value = problem[name->index];
-        return true;
-    case COVER_SM_COUNT:
-        *value = problem[cover->public.range_count];
-        return true;
-    case COVER_FIXED:
-        *value = cover_value(&cover->fixed[name->index]);
-        return true;
-    case COVER_PARAMETER:
-        *value = cover_value(&configuration->parameters[name->index]);
-        return true;
-    case COVER_REGISTERS:
-        *value = value_integer(configuration->registers);
-        return configuration->registers > 0;
-    case COVER_BLOCKS_PER_SM:
-        *value = value_integer(configuration->blocks_per_sm);
-        return configuration->blocks_per_sm > 0;
-    case COVER_FIGURE:
-        *value = *figures[name->index];
-        return true;
+    struct cover_values values = {{[COVER_PROBLEM] = problem, [COVER_FIXED] = cover->fixed_values}};
+    if (configuration != NULL) {
+        values.of[COVER_PARAMETER] = configuration->values;
+        values.of[COVER_COMPILED] = configuration->compiled;
     }
-    return false;
+    return values;
 }
 
-/* Sets `pointers` to what the expression's names mean; `values` has room for that. */
-static void find_meanings(const struct cover *cover, const struct cover_expression *expression,
-                          const struct cover_configuration *configuration,
-                          const struct value *problem, const struct value *const *figures,
-                          struct value *values, const struct value **pointers)
+/* False if the expression has no value. */
+static bool evaluate(const struct cover_expression *expression, const struct cover_values *values,
+                     struct value *result)
 {
-    for (size_t i = 0; i < expression_name_count(expression->expression); i++)
-        pointers[i] =
-            cover_meaning(cover, &expression->names[i], configuration, problem, figures, &values[i])
-                ? &values[i]
-                : NULL;
+    const struct value *own[EXPRESSION_NAME_LIMIT];
+    for (size_t i = 0; i < expression->name_count; i++)
+        own[i] = &values->of[expression->names[i].kind][expression->names[i].index];
+    return steps_run(expression->steps, own, result, NULL) == 0;
 }
 
-static bool holds(const struct cover *cover, const struct cover_expression *condition,
-                  const struct cover_configuration *configuration, const struct value *problem)
+static bool holds(const struct cover_expression *condition, const struct cover_values *values)
 {
-    struct value values[EXPRESSION_NAME_LIMIT];
-    const struct value *pointers[EXPRESSION_NAME_LIMIT];
+    struct value value;
     bool result = false;
-    if (condition->text == NULL)
-        return true;
-    find_meanings(cover, condition, configuration, problem, NULL, values, pointers);
-    return expression_boolean_of(condition->expression, pointers, &result, NULL) == 0 && result;
+    return condition->text == NULL ||
+           (evaluate(condition, values, &value) && steps_condition(&value, &result) && result);
+}
+
+/* Whether the constraint on problems holds. */
+static bool is_admitted(const struct cover *cover, const struct value *problem)
+{
+    const struct cover_values values = cover_values(cover, NULL, problem);
+    return holds(&cover->constraint, &values);
 }
 
 double cover_estimate(const struct cover *cover, size_t configuration,
                       const struct value problem[COVER_VALUES])
 {
-    const struct cover_configuration *own = &cover->configurations[configuration];
-    struct value values[EXPRESSION_NAME_LIMIT];
-    const struct value *pointers[EXPRESSION_NAME_LIMIT];
-    struct value results[COVER_FIGURES + 1];
-    const struct value *figures[COVER_FIGURES + 1];
+    struct cover_values values =
+        cover_values(cover, &cover->configurations[configuration], problem);
+    struct value figures[COVER_FIGURES];
+    struct value estimate;
+    if (cover->configurations[configuration].incomplete)
+        return 0;
     if (cover->estimate.text == NULL)
         return 1;
-    for (size_t i = 0; i <= cover->figure_count; i++) {
-        const struct cover_expression *expression =
-            i < cover->figure_count ? &cover->figures[i] : &cover->estimate;
-        find_meanings(cover, expression, own, problem, figures, values, pointers);
-        if (expression_value_of(expression->expression, pointers, &results[i], NULL) != 0)
+    values.of[COVER_FIGURE] = figures;
+    for (size_t i = 0; i < cover->figure_count; i++)
+        if (!evaluate(&cover->figures[i], &values, &figures[i]))
             return 0;
-        figures[i] = &results[i];
-    }
-    const struct value *estimate = figures[cover->figure_count];
-    double number = number_is(estimate) ? number_real(estimate) : 0;
+    if (!evaluate(&cover->estimate, &values, &estimate) || !number_is(&estimate))
+        return 0;
+    double number = number_real(&estimate);
     return number > 0 && number < INFINITY ? number : 0;
 }
 
@@ -723,54 +718,63 @@ bool cover_has(const struct cover *cover, const struct value problem[COVER_VALUE
         if (!(number >= cover->ranges[i].low && number <= cover->ranges[i].high))
             return false;
     }
-    return holds(cover, &cover->constraint, NULL, problem);
+    return is_admitted(cover, problem);
 }
 
 bool cover_allows(const struct cover *cover, size_t configuration,
                   const struct value problem[COVER_VALUES])
 {
-    bool allows = true;
+    const struct cover_values values =
+        cover_values(cover, &cover->configurations[configuration], problem);
+    bool allows = !cover->configurations[configuration].incomplete;
     for (size_t i = 0; i < cover->allowed_count && allows; i++)
-        allows = holds(cover, &cover->allowed[i], &cover->configurations[configuration], problem);
+        allows = holds(&cover->allowed[i], &values);
     return allows;
+}
+
+/* The sizes at the four least distances, of equals the first ones. */
+struct nearest {
+    size_t sizes[4];
+    size_t count;
+};
+
+/* Those at which there is a value, if `values` is not NULL; without those at infinite distances. */
+static struct nearest find_nearest(const double *values, const double *distances, size_t count)
+{
+    struct nearest nearest = {.count = 0};
+    const size_t most = sizeof nearest.sizes / sizeof *nearest.sizes;
+    double limit = INFINITY;
+    for (size_t i = 0; i < count; i++) {
+        if (!(distances[i] < limit) || (values != NULL && !(values[i] > 0)))
+            continue;
+        size_t place = nearest.count < most ? nearest.count++ : most - 1;
+        for (; place > 0 && distances[nearest.sizes[place - 1]] > distances[i]; place--)
+            nearest.sizes[place] = nearest.sizes[place - 1];
+        nearest.sizes[place] = i;
+        limit = nearest.count == most ? distances[nearest.sizes[most - 1]] : INFINITY;
+    }
+    return nearest;
+}
+
+/* 0 if there is no value at one of them. */
+static double mean_at(const struct nearest *nearest, const double *values, const double *distances)
+{
+    double weights = 0;
+    double sum = 0;
+    bool whole = nearest->count > 0;
+    for (size_t i = 0; i < nearest->count; i++) {
+        double weight = 1 / (distances[nearest->sizes[i]] + 0.01);
+        whole = whole && values[nearest->sizes[i]] > 0;
+        weights += weight;
+        sum += weight * values[nearest->sizes[i]];
+    }
+    return whole ? sum / weights : 0;
 }
 
 double cover_mean(const double *values, const double *distances, size_t count)
 {
-    enum { NEAREST = 4 };
-    size_t nearest[NEAREST];
-    size_t found = 0;
-    double limit = INFINITY;
-    double weights = 0;
-    double sum = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!(distances[i] < limit) || !(values[i] > 0))
-            continue;
-        size_t place = found < NEAREST ? found++ : found - 1;
-        for (; place > 0 && distances[nearest[place - 1]] > distances[i]; place--)
-            nearest[place] = nearest[place - 1];
-        nearest[place] = i;
-        limit = found == NEAREST ? distances[nearest[NEAREST - 1]] : INFINITY;
-    }
-    for (size_t i = 0; i < found; i++) {
-        double weight = 1 / (distances[nearest[i]] + 0.01);
-        weights += weight;
-        sum += weight * values[nearest[i]];
-    }
-    return found > 0 ? sum / weights : 0;
-}
-
-/* The nearest size at which the chosen configuration was measured. */
-static void find_size(const struct cover *cover, const double *distances,
-                      struct cover_choice *choice)
-{
-    choice->distance = INFINITY;
-    for (size_t i = 0; i < cover->public.size_count; i++)
-        if (cover->sizes[i].times_ns[choice->configuration] > 0 &&
-            distances[i] < choice->distance) {
-            choice->distance = distances[i];
-            choice->size = &cover->sizes[i];
-        }
+    const struct nearest nearest = find_nearest(values, distances, count);
+    return mean_at(&nearest, values, distances);
 }
 
 bool cover_choose(const struct cover *cover, const struct value problem[COVER_VALUES],
@@ -779,26 +783,31 @@ bool cover_choose(const struct cover *cover, const struct value problem[COVER_VA
     const size_t ranges = cover->public.range_count;
     const size_t sizes = cover->public.size_count;
     double distances[COVER_SIZES];
-    double scales[TUNED_PROBLEM_VALUES];
     double least = INFINITY;
-    if (!holds(cover, &cover->constraint, NULL, problem))
+    if (!is_admitted(cover, problem))
         return false;
-    for (size_t i = 0; i < ranges; i++)
-        scales[i] = value_scale(number_real(&problem[i]));
-    for (size_t i = 0; i < sizes; i++) {
-        distances[i] = 0;
-        for (size_t j = 0; j < ranges; j++)
-            distances[i] += fabs(cover->scales[i * ranges + j] - scales[j]);
+    memset(distances, 0, sizes * sizeof *distances);
+    for (size_t i = 0; i < ranges; i++) {
+        const double *scales = &cover->scales[i * sizes];
+        double own = value_scale(number_real(&problem[i]));
+        for (size_t j = 0; j < sizes; j++)
+            distances[j] += fabs(scales[j] - own);
     }
+    const struct nearest of_all = find_nearest(NULL, distances, sizes);
     for (size_t i = 0; i < cover->public.count; i++) {
-        double expected = cover_mean(&cover->ratios[i * sizes], distances, sizes);
+        const double *ratios = &cover->ratios[i * sizes];
+        struct nearest nearest = of_all;
+        double expected = mean_at(&nearest, ratios, distances);
+        if (!(expected > 0)) { /* it was not measured at one of them */
+            nearest = find_nearest(ratios, distances, sizes);
+            expected = mean_at(&nearest, ratios, distances);
+        }
         expected *= cover_estimate(cover, i, problem);
         if (!(expected > 0 && expected < least) || !cover_allows(cover, i, problem))
             continue;
         least = expected;
-        choice->configuration = i;
+        *choice =
+            (struct cover_choice){i, &cover->sizes[nearest.sizes[0]], distances[nearest.sizes[0]]};
     }
-    if (least < INFINITY)
-        find_size(cover, distances, choice);
     return least < INFINITY;
 }

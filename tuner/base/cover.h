@@ -36,26 +36,21 @@ enum {
     COVER_CONDITIONS = 16,
     COVER_FIGURES = 32,
     COVER_SIZES = 1024,
+    COVER_COMPILED_VALUES = 2, /* of a configuration's main launch: registers, blocks_per_sm */
     COVER_VALUES = TUNED_PROBLEM_VALUES + 1 /* of a problem: one for each range, then sm_count */
 };
 
 struct cover_configuration {
     struct tuned_value *parameters;
+    struct value *values; /* of the parameters */
     size_t count;
-    int registers, blocks_per_sm; /* of the main launch; 0: not known */
+    struct value compiled[COVER_COMPILED_VALUES]; /* 0: not known */
+    bool incomplete; /* never chosen: an expression names such a value */
 };
 
-/* What a name of an expression means; `index` is that of a range, a fixed value, a parameter or a figure. */
+/* What a name of an expression means: one of the problem's values, of the fixed ones, ... */
 struct cover_name {
-    enum {
-        COVER_RANGE,
-        COVER_SM_COUNT,
-        COVER_FIXED,
-        COVER_PARAMETER,
-        COVER_REGISTERS,
-        COVER_BLOCKS_PER_SM,
-        COVER_FIGURE
-    } kind;
+    enum { COVER_PROBLEM, COVER_FIXED, COVER_PARAMETER, COVER_COMPILED, COVER_FIGURE } kind;
     size_t index;
 };
 
@@ -64,7 +59,9 @@ struct cover_expression {
     const char *text; /* NULL: none */
     int line;
     struct expression *expression;
+    const struct steps *steps; /* of the expression */
     struct cover_name names[EXPRESSION_NAME_LIMIT];
+    size_t name_count;
 };
 
 struct cover_line {
@@ -76,6 +73,7 @@ struct cover {
     struct tuned_cover public; /* its configurations are set by whoever has a table of them */
     struct tuned_range ranges[TUNED_PROBLEM_VALUES];
     struct tuned_value fixed[TUNED_PROBLEM_VALUES]; /* problem values without a range */
+    struct value fixed_values[TUNED_PROBLEM_VALUES];
     size_t fixed_count;
     struct cover_configuration configurations[COVER_CONFIGURATIONS];
     struct cover_expression constraint;                /* on problems: of the range */
@@ -84,7 +82,7 @@ struct cover {
     struct cover_expression figures[COVER_FIGURES]; /* each may name those before it */
     size_t figure_count;
     struct cover_expression estimate; /* of a configuration's time, in any unit; may name figures */
-    double *scales; /* value_scale() of the measured sizes' numbers, a row for each */
+    double *scales;                   /* [range * sizes + size]: value_scale() of its number */
     double *
         ratios; /* [configuration * sizes + size]: time over estimate, relative to the least there; 0:
                        not measured; large: failed */
@@ -156,10 +154,14 @@ bool cover_choose(const struct cover *cover, const struct value problem[COVER_VA
 /* A value of the problem or a parameter. */
 struct value cover_value(const struct tuned_value *value);
 
-/* The value of a name. `configuration` and `figures`, the values of figures, are NULL for an expression that
- * names nothing of one. False if it has no value: the configuration's registers, not known. */
-bool cover_meaning(const struct cover *cover, const struct cover_name *name,
-                   const struct cover_configuration *configuration, const struct value *problem,
-                   const struct value *const *figures, struct value *value);
+/* Where names have their values: of[kind][index]. */
+struct cover_values {
+    const struct value *of[COVER_FIGURE + 1];
+};
+
+/* Of a problem, and of a configuration if it is not NULL; without figures. */
+struct cover_values cover_values(const struct cover *cover,
+                                 const struct cover_configuration *configuration,
+                                 const struct value *problem);
 
 #endif

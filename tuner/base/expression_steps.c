@@ -10,9 +10,17 @@
 /* One evaluation. */
 struct run {
     const char *text;
+    const struct step *items;
     const struct value *const *values;
     struct error *error;
 };
+
+/* A processor waits if it is to read at once what was written in parts just before. */
+static inline void copy_value(struct value *to, const struct value *from)
+{
+    to->kind = from->kind;
+    to->as = from->as;
+}
 
 /* --- what goes wrong --- */
 
@@ -126,7 +134,6 @@ static int64_t floor_modulo(int64_t a, int64_t b)
     return a % b + (a % b != 0 && (a ^ b) < 0 ? b : 0);
 }
 
-/* For a division, b is not 0. */
 static int compute_integers(const struct run *run, const struct step *step, struct value *left,
                             int64_t b)
 {
@@ -139,6 +146,8 @@ static int compute_integers(const struct run *run, const struct step *step, stru
         overflow = __builtin_sub_overflow(a, b, &result);
     else if (step->operation == DO_MULTIPLY)
         overflow = __builtin_mul_overflow(a, b, &result);
+    else if (b == 0)
+        return division_by_zero(run, step);
     else if (b != -1)
         result = step->operation == DO_MODULO ? floor_modulo(a, b) : floor_divide(a, b);
     else if (step->operation == DO_FLOOR_DIVIDE)
@@ -192,8 +201,6 @@ static int compute(const struct run *run, const struct step *step, struct value 
     bool integers = left->kind == VALUE_INTEGER && right->kind == VALUE_INTEGER;
     bool divides = step->operation == DO_DIVIDE || step->operation == DO_FLOOR_DIVIDE ||
                    step->operation == DO_MODULO;
-    if (divides && number_is(left) && number_is(right) && fpclassify(number_real(right)) == FP_ZERO)
-        return division_by_zero(run, step);
     if (integers && step->operation == DO_POWER) {
         int64_t power;
         if (raise_integer(left->as.integer, right->as.integer, &power)) {
@@ -206,6 +213,8 @@ static int compute(const struct run *run, const struct step *step, struct value 
         return not_a_number(run, step->left, left);
     if (!number_is(right))
         return not_a_number(run, step->right, right);
+    if (divides && fpclassify(number_real(right)) == FP_ZERO)
+        return division_by_zero(run, step);
     *left = value_real(compute_reals(step->operation, number_real(left), number_real(right)));
     return 0;
 }
@@ -256,11 +265,12 @@ static int compare(const struct run *run, const struct step *step, struct value 
 /* --- running --- */
 
 /* AND, OR, CHOSEN and BRANCH. */
-static int decide(const struct run *run, const struct step *step, struct value **top, size_t *next)
+static int decide(const struct run *run, const struct step *step, struct value **top,
+                  const struct step **next)
 {
     bool truth;
     if (step->operation == DO_CHOSEN && !steps_condition(*top, &truth)) {
-        *next = step->index;
+        *next = &run->items[step->index];
         return 0;
     }
     int status = make_condition(run, step, *top);
@@ -269,7 +279,7 @@ static int decide(const struct run *run, const struct step *step, struct value *
     bool jumps_if = step->operation == DO_OR || step->operation == DO_CHOSEN;
     bool jumps = (*top)->as.boolean == jumps_if;
     if (jumps)
-        *next = step->index;
+        *next = &run->items[step->index];
     if (!jumps || step->operation == DO_BRANCH)
         --*top;
     return 0;
@@ -295,9 +305,9 @@ static int run_binary(const struct run *run, const struct step *step, struct val
                                        : compute(run, step, *top, right);
 }
 
-/* `*next` is the index of the next step, which jumps change. */
+/* `*next` is the next step, which jumps change. */
 static int run_step(const struct run *run, const struct step *step, struct value **top,
-                    size_t *next)
+                    const struct step **next)
 {
     int status;
     if (step->operation <= DO_GREATER_EQUAL)
@@ -321,7 +331,7 @@ static int run_step(const struct run *run, const struct step *step, struct value
     case DO_BRANCH:
         return decide(run, step, top, next);
     case DO_JUMP:
-        *next = step->index;
+        *next = &run->items[step->index];
         return 0;
     default:
         return call(run, step, top);
@@ -333,15 +343,17 @@ int steps_run(const struct steps *steps, const struct value *const *values, stru
 {
     struct value stack[STEPS_STACK_LIMIT + 1];
     struct value *top = stack; /* the first value goes above it */
-    const struct run run = {steps->text, values, error};
-    int status = 0;
+    const struct run run = {steps->text, steps->items, values, error};
+    const struct step *const end = steps->items + steps->count;
     *top = value_boolean(false); /* never used: the first step loads a value */
-    for (size_t next = 0; next < steps->count && status == 0;) {
-        const struct step *step = &steps->items[next++];
-        status = run_step(&run, step, &top, &next);
+    for (const struct step *next = steps->items; next < end;) {
+        const struct step *step = next++;
+        int status = run_step(&run, step, &top, &next);
+        if (status != 0)
+            return status;
     }
-    *result = *top;
-    return status;
+    copy_value(result, top);
+    return 0;
 }
 
 /* How many values more there are on the stack in the step that follows. */
@@ -417,7 +429,7 @@ static int extreme(const struct expression_call *call, enum order wanted, struct
         if (number_order(&call->arguments[i], best) == wanted)
             best = &call->arguments[i];
     }
-    *result = *best;
+    copy_value(result, best);
     return 0;
 }
 

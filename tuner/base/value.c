@@ -6,26 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-struct value value_integer(int64_t integer)
-{
-    return (struct value){.kind = VALUE_INTEGER, .as.integer = integer};
-}
-
-struct value value_real(double real)
-{
-    return (struct value){.kind = VALUE_REAL, .as.real = real};
-}
-
-struct value value_word(const char *word)
-{
-    return (struct value){.kind = VALUE_WORD, .as.word = word};
-}
-
-struct value value_boolean(bool boolean)
-{
-    return (struct value){.kind = VALUE_BOOLEAN, .as.boolean = boolean};
-}
-
 bool value_equal(struct value a, struct value b)
 {
     if (a.kind != b.kind)

@@ -28,10 +28,25 @@ struct value {
     } as;
 };
 
-struct value value_integer(int64_t integer);
-struct value value_real(double real);
-struct value value_word(const char *word);
-struct value value_boolean(bool boolean);
+static inline struct value value_integer(int64_t integer)
+{
+    return (struct value){.kind = VALUE_INTEGER, .as.integer = integer};
+}
+
+static inline struct value value_real(double real)
+{
+    return (struct value){.kind = VALUE_REAL, .as.real = real};
+}
+
+static inline struct value value_word(const char *word)
+{
+    return (struct value){.kind = VALUE_WORD, .as.word = word};
+}
+
+static inline struct value value_boolean(bool boolean)
+{
+    return (struct value){.kind = VALUE_BOOLEAN, .as.boolean = boolean};
+}
 
 /* Equal in kind and content; words by their letters. */
 bool value_equal(struct value a, struct value b);

@@ -99,14 +99,22 @@ struct operand {
 struct translation {
     const struct cover *cover;
     const struct cover_expression *expression;
-    const struct cover_configuration *configuration; /* NULL: what is named is of none */
-    const struct operand *figures[COVER_FIGURES];    /* those that were translated */
-    const struct steps *steps;
+    struct cover_values values;
+    const struct operand *figures[COVER_FIGURES]; /* those that were translated */
     const struct operand *stack[STEPS_STACK_LIMIT + 1];
     size_t depth;
     void **kept; /* texts and operands, until the translation ends */
     size_t kept_count;
 };
+
+/* Of expressions that name what this configuration has; NULL: none. */
+static struct translation translation_of(const struct cover *cover,
+                                         const struct cover_configuration *configuration)
+{
+    static const struct value unknown[COVER_VALUES]; /* C sees its names */
+    return (struct translation){.cover = cover,
+                                .values = cover_values(cover, configuration, unknown)};
+}
 
 static void *keep(struct translation *to, void *memory)
 {
@@ -162,16 +170,14 @@ static const struct operand *value_operand(struct translation *to, const struct 
 
 static const struct operand *name_operand(struct translation *to, const struct cover_name *name)
 {
-    struct value value;
-    if (name->kind == COVER_RANGE)
-        return operand_new(to, NUMBER,
-                           alloc_format("problem_%s", to->cover->ranges[name->index].name));
-    if (name->kind == COVER_SM_COUNT)
-        return operand_new(to, NUMBER, alloc_string("sm_count"));
     if (name->kind == COVER_FIGURE)
         return to->figures[name->index];
-    (void)cover_meaning(to->cover, name, to->configuration, NULL, NULL, &value);
-    return value_operand(to, &value);
+    if (name->kind != COVER_PROBLEM)
+        return value_operand(to, &to->values.of[name->kind][name->index]);
+    return operand_new(to, NUMBER,
+                       name->index < to->cover->public.range_count
+                           ? alloc_format("problem_%s", to->cover->ranges[name->index].name)
+                           : alloc_string("sm_count"));
 }
 
 /* `condition` is a text that is kept. */
@@ -345,7 +351,7 @@ static const struct operand *translated(struct translation *to, size_t from, siz
  * out. Returns the first step behind these. */
 static size_t translate_branch(struct translation *to, size_t at)
 {
-    const struct step *step = &to->steps->items[at];
+    const struct step *step = &to->expression->steps->items[at];
     size_t end = step->index;
     const struct operand *left = pop(to);
     if (step->operation == DO_CHOSEN) {
@@ -359,8 +365,8 @@ static size_t translate_branch(struct translation *to, size_t at)
         push(to, choose(to, condition, constant(to, true), translated(to, at + 1, end)));
     } else {
         const struct operand *chosen = translated(to, at + 1, end - 1);
-        size_t other = end;
-        end = to->steps->items[end - 1].index; /* of the jump over the other alternative */
+        size_t other = end; /* behind the jump over it */
+        end = to->expression->steps->items[end - 1].index;
         push(to, choose(to, condition, chosen, translated(to, other, end)));
     }
     return end;
@@ -370,7 +376,7 @@ static size_t translate_branch(struct translation *to, size_t at)
 static void translate(struct translation *to, size_t from, size_t end)
 {
     while (from < end) {
-        const struct step *step = &to->steps->items[from];
+        const struct step *step = &to->expression->steps->items[from];
         if (step->source == FROM_NAME)
             push(to, name_operand(to, &to->expression->names[step->index]));
         else if (step->source == FROM_CONSTANT)
@@ -395,22 +401,12 @@ static void translate(struct translation *to, size_t from, size_t end)
 }
 /* NOLINTEND(misc-no-recursion) */
 
-/* Translates an expression of the cover, whose C may set "failed". NULL if it has no value, because a name has
- * none: `registers`, not known. */
+/* Translates an expression of the cover, whose C may set "failed". */
 static const struct operand *translate_expression(struct translation *to,
                                                   const struct cover_expression *expression)
 {
-    static const struct value problem[COVER_VALUES];
-    struct value value;
     to->expression = expression;
-    to->steps = expression_steps(expression->expression);
-    for (size_t i = 0; i < expression_name_count(expression->expression); i++)
-        if (expression->names[i].kind == COVER_FIGURE
-                ? to->figures[expression->names[i].index] == NULL
-                : !cover_meaning(to->cover, &expression->names[i], to->configuration, problem, NULL,
-                                 &value))
-            return NULL;
-    return translated(to, 0, to->steps->count);
+    return translated(to, 0, expression->steps->count);
 }
 
 static void release(struct translation *to)
@@ -424,9 +420,8 @@ static void release(struct translation *to)
 static char *condition_text(const struct cover *cover, const struct cover_expression *condition,
                             const struct cover_configuration *configuration)
 {
-    struct translation to = {.cover = cover, .configuration = configuration};
-    const struct operand *operand = translate_expression(&to, condition);
-    char *text = alloc_string(operand != NULL ? truth_of(&to, operand) : "0");
+    struct translation to = translation_of(cover, configuration);
+    char *text = alloc_string(truth_of(&to, translate_expression(&to, condition)));
     release(&to);
     return text;
 }
@@ -483,7 +478,7 @@ static void put_allowed(FILE *stream, const struct cover *cover)
     for (size_t i = 0; i < cover->allowed_count; i++)
         put_comment(stream, cover->allowed[i].text);
     for (size_t i = 0; i < cover->public.count; i++) {
-        fprintf(stream, "    allowed[%zu] = 1;\n", i);
+        fprintf(stream, "    allowed[%zu] = %d;\n", i, !cover->configurations[i].incomplete);
         for (size_t j = 0; j < cover->allowed_count; j++) {
             char *text = condition_text(cover, &cover->allowed[j], &cover->configurations[i]);
             fprintf(stream,
@@ -498,15 +493,13 @@ static void put_allowed(FILE *stream, const struct cover *cover)
 /* What estimates a configuration's time. */
 static void put_estimate(FILE *stream, const struct cover *cover, size_t configuration)
 {
-    struct translation to = {.cover = cover,
-                             .configuration = &cover->configurations[configuration]};
+    struct translation to = translation_of(cover, &cover->configurations[configuration]);
     fputs("    {\n        failed = 0;\n", stream);
     for (size_t i = 0; i < cover->figure_count; i++) {
         const struct operand *figure = translate_expression(&to, &cover->figures[i]);
         to.figures[i] = figure;
-        if (figure == NULL || figure->kind == WORD || figure->kind == CHOICE) {
-            fprintf(stream, "        (void)(%s);\n",
-                    figure == NULL ? "failed = 1" : computed(&to, figure));
+        if (figure->kind == WORD || figure->kind == CHOICE) {
+            fprintf(stream, "        (void)(%s);\n", computed(&to, figure));
             continue;
         }
         fprintf(stream, "        %s figure_%zu = %s;\n        (void)figure_%zu;\n",
@@ -517,8 +510,7 @@ static void put_estimate(FILE *stream, const struct cover *cover, size_t configu
     fprintf(stream,
             "        estimates[%zu] = %s;\n"
             "        estimates[%zu] = failed ? 0 : estimates[%zu];\n    }\n",
-            configuration, estimate != NULL ? number_of(&to, estimate) : "0", configuration,
-            configuration);
+            configuration, number_of(&to, estimate), configuration, configuration);
     release(&to);
 }
 
@@ -536,18 +528,14 @@ static void put_estimates(FILE *stream, const struct cover *cover)
             fprintf(stream, "    estimates[%zu] = 1;\n", i);
 }
 
-static void put_numbers(FILE *stream, const double *numbers, size_t count)
+static void put_table(FILE *stream, const char *name, const double *numbers, size_t rows,
+                      size_t columns)
 {
-    fputs("        {", stream);
-    for (size_t i = 0; i < count; i++)
-        fprintf(stream, "%s%.17g", i > 0 ? ", " : "", numbers[i]);
-    fputs("},\n", stream);
-}
-
-static void put_table(FILE *stream, const double *numbers, size_t rows, size_t columns)
-{
-    for (size_t i = 0; i < rows; i++)
-        put_numbers(stream, &numbers[i * columns], columns);
+    fprintf(stream, "    static const double %s[%zu][%zu] = {\n", name, rows, columns);
+    for (size_t i = 0; i < rows * columns; i++)
+        fprintf(stream, "%s%.17g%s", i % columns > 0 ? ", " : "        {", numbers[i],
+                (i + 1) % columns > 0 ? "" : "},\n");
+    fputs("    };\n", stream);
 }
 
 /* The measured sizes, and the search for the least expected time. */
@@ -556,18 +544,12 @@ static void put_choice(FILE *stream, const struct cover *cover)
     const size_t ranges = cover->public.range_count;
     const size_t sizes = cover->public.size_count;
     const size_t configurations = cover->public.count;
+    fputs("    /* s(x) of each measured size */\n", stream);
+    put_table(stream, "known", cover->scales, ranges, sizes);
+    fputs("    /* each configuration's times there, relative to the fastest */\n", stream);
+    put_table(stream, "ratios", cover->ratios, configurations, sizes);
     fprintf(stream,
-            "    /* s(x) of each measured size */\n"
-            "    static const double known[%zu][%zu] = {\n",
-            sizes, ranges);
-    put_table(stream, cover->scales, sizes, ranges);
-    fprintf(stream,
-            "    };\n    /* each configuration's times there, relative to the fastest */\n"
-            "    static const double ratios[%zu][%zu] = {\n",
-            configurations, sizes);
-    put_table(stream, cover->ratios, configurations, sizes);
-    fprintf(stream,
-            "    };\n    double scales[%zu];\n    double distances[%zu];\n"
+            "    double scales[%zu];\n    double distances[%zu];\n"
             "    double least = HUGE_VAL;\n    int chosen = 0;\n",
             ranges, sizes);
     for (size_t i = 0; i < ranges; i++)
@@ -576,7 +558,7 @@ static void put_choice(FILE *stream, const struct cover *cover)
     fprintf(stream,
             "    for (int i = 0; i < %zu; i++) {\n        distances[i] = 0;\n"
             "        for (int j = 0; j < %zu; j++)\n"
-            "            distances[i] += fabs(known[i][j] - scales[j]);\n    }\n"
+            "            distances[i] += fabs(known[j][i] - scales[j]);\n    }\n"
             "    for (int i = 0; i < %zu; i++) {\n"
             "        double expected = autotune_mean(ratios[i], distances, %zu);\n"
             "        expected *= estimates[i];\n"

@@ -329,9 +329,7 @@ static bool see(const struct wanted *wanted, const struct cover *cover,
         if (at == wanted->count || wanted->items[at]->kind == TUNED_WORD ||
             isnan(wanted->items[at]->real))
             return false;
-        problem[i] = wanted->items[at]->kind == TUNED_INTEGER
-                         ? value_integer(wanted->items[at]->integer)
-                         : value_real(wanted->items[at]->real);
+        problem[i] = cover_value(wanted->items[at]);
         given += at < wanted->given;
     }
     return given == wanted->given;
