@@ -293,30 +293,6 @@ size_t parameter_best_level(const struct importance *importance,
     return best;
 }
 
-/* Whether `b` is slower than `a` by more than noise, a tie, or a step of the timer. */
-static bool is_slower(const struct result *a, const struct result *b)
-{
-    double step_ns = statistics_timer_step_ns(a->samples_ns, a->sample_count);
-    return !b->tied && b->time.low_ns > a->time.high_ns &&
-           b->time.median_ns > a->time.median_ns * (1 + COMPARE_TOLERANCE) + step_ns;
-}
-
-/* Whether the best result with every other value is slower than the best with this one. */
-static bool gains(const struct parameter_importance *parameter, const struct study *study,
-                  size_t level)
-{
-    const struct result *best = &study->results[parameter->levels[level].best];
-    size_t slower = 0;
-    for (size_t i = 0; i < parameter->level_count; i++) {
-        if (i == level || parameter->levels[i].usable == 0)
-            continue;
-        if (!is_slower(best, &study->results[parameter->levels[i].best]))
-            return false;
-        slower++;
-    }
-    return slower > 0;
-}
-
 bool parameter_best_at_end(const struct importance *importance,
                            const struct parameter_importance *parameter, const struct study *study,
                            bool *largest)
@@ -331,119 +307,68 @@ bool parameter_best_at_end(const struct importance *importance,
     /* a count of one or zero cannot be lowered */
     bool at_end =
         *largest || (best == 0 && !(value.kind == VALUE_INTEGER && value.as.integer <= 1));
-    return at_end && gains(parameter, study, best);
+    size_t slower = 0;
+    const struct result *fastest = &study->results[parameter->levels[best].best];
+    double step_ns = statistics_timer_step_ns(fastest->samples_ns, fastest->sample_count);
+    for (size_t i = 0; i < parameter->level_count && at_end; i++) {
+        const struct result *other = &study->results[parameter->levels[i].best];
+        if (i == best || parameter->levels[i].usable == 0)
+            continue;
+        at_end =
+            !other->tied && other->time.low_ns > fastest->time.high_ns &&
+            other->time.median_ns > fastest->time.median_ns * (1 + COMPARE_TOLERANCE) + step_ns;
+        slower++;
+    }
+    return at_end && slower > 0;
 }
 
 /* --- headroom --- */
 
-static const double FULL = 1 - 1e-9; /* occupancies are quotients */
+enum { REGISTERS, SHARED, THREADS, RESOURCES }; /* of which a block uses some amount */
 
-/* What a block uses of each resource. */
-static void amounts_of(const struct kernel_stats *stats, int64_t amounts[HEADROOM_RESOURCES])
+static bool compute(const struct gpu *gpu, const int64_t amounts[RESOURCES],
+                    struct occupancy *occupancy)
 {
-    amounts[HEADROOM_REGISTERS] = stats->registers;
-    amounts[HEADROOM_SHARED] = stats->static_shared_bytes + stats->dynamic_shared_bytes;
-    amounts[HEADROOM_THREADS] = stats->block_threads;
-}
-
-/* The statistics with `amount` of one resource. */
-static bool compute(const struct gpu *gpu, const struct kernel_stats *stats,
-                    enum headroom_resource resource, int64_t amount, struct occupancy *occupancy)
-{
-    int64_t amounts[HEADROOM_RESOURCES];
-    amounts_of(stats, amounts);
-    amounts[resource] = amount;
     const struct occupancy_input input = {
-        .block_threads = (int)amounts[HEADROOM_THREADS],
-        .registers = (int)amounts[HEADROOM_REGISTERS],
-        .dynamic_shared_bytes = amounts[HEADROOM_SHARED],
+        .block_threads = (int)amounts[THREADS],
+        .registers = (int)amounts[REGISTERS],
+        .dynamic_shared_bytes = amounts[SHARED],
     };
     return occupancy_compute(gpu, &input, occupancy, NULL) == 0;
 }
 
-static bool helps(const struct gpu *gpu, const struct kernel_stats *stats,
-                  enum headroom_resource resource, int64_t amount, struct occupancy *occupancy)
+char *headroom_text(const struct gpu *gpu, const struct kernel_stats *stats)
 {
-    return amount >= 0 && compute(gpu, stats, resource, amount, occupancy) &&
-           occupancy->fraction > stats->occupancy + 1e-9;
-}
-
-/* Using less never lowers the number of blocks, so a binary search finds the step. */
-static int64_t bisect(const struct gpu *gpu, const struct kernel_stats *stats,
-                      enum headroom_resource resource, int64_t most)
-{
-    struct occupancy occupancy;
-    int64_t low = 0;
-    if (!helps(gpu, stats, resource, low, &occupancy))
-        return -1;
-    while (low < most) {
-        int64_t middle = low + (most - low + 1) / 2;
-        if (helps(gpu, stats, resource, middle, &occupancy))
-            low = middle;
-        else
-            most = middle - 1;
-    }
-    return low;
-}
-
-/* A smaller block may pack better or worse, so every one is tried. */
-static int64_t smaller_block(const struct gpu *gpu, const struct kernel_stats *stats)
-{
-    struct occupancy occupancy;
-    int64_t warp = gpu->attributes[GPU_warp_size];
-    if (warp <= 0)
-        return -1;
-    for (int64_t threads = (stats->block_threads - 1) / warp * warp; threads > 0; threads -= warp)
-        if (helps(gpu, stats, HEADROOM_THREADS, threads, &occupancy))
-            return threads;
-    return -1;
-}
-
-void headroom_find(const struct gpu *gpu, const struct kernel_stats *stats,
-                   struct headroom *headroom)
-{
-    struct kernel_stats now = *stats;
-    struct occupancy occupancy;
-    int64_t amounts[HEADROOM_RESOURCES];
-    amounts_of(stats, amounts);
-    bool known = now.known && now.block_threads > 0 &&
-                 compute(gpu, &now, HEADROOM_REGISTERS, now.registers, &occupancy);
-    /* the driver may count resources that the calculator does not know, such as named barriers */
-    if (known)
-        now.occupancy = fmax(now.occupancy, occupancy.fraction);
-    for (enum headroom_resource i = 0; i < HEADROOM_RESOURCES; i++) {
-        int64_t limit = -1;
-        occupancy = (struct occupancy){0};
-        if (known && now.occupancy < FULL)
-            limit = i == HEADROOM_THREADS ? smaller_block(gpu, &now)
-                                          : bisect(gpu, &now, i, amounts[i] - 1);
-        if (limit >= 0)
-            (void)compute(gpu, &now, i, limit, &occupancy);
-        headroom->steps[i].limit = limit;
-        headroom->steps[i].occupancy = occupancy.fraction;
-        headroom->steps[i].blocks_per_sm = occupancy.blocks_per_sm;
-    }
-}
-
-char *headroom_text(const struct headroom *headroom, char buffer[HEADROOM_TEXT_BYTES])
-{
-    static const char *const formats[HEADROOM_RESOURCES] = {
+    static const char *const formats[RESOURCES] = {
         "%sregisters <= %" PRId64 ": %.0f %%",
         "%sshared <= %" PRId64 " B: %.0f %%",
         "%sblock of %" PRId64 ": %.0f %%",
     };
-    size_t used = 0;
-    buffer[0] = '\0';
-    for (int i = 0; i < HEADROOM_RESOURCES; i++) {
-        if (headroom->steps[i].limit < 0)
-            continue;
-        int length =
-            snprintf(buffer + used, HEADROOM_TEXT_BYTES - used, formats[i], used > 0 ? ", " : "",
-                     headroom->steps[i].limit, 100 * headroom->steps[i].occupancy);
-        if (length > 0)
-            used += (size_t)length; /* HEADROOM_TEXT_BYTES holds the longest numbers */
+    /* no GPU allocates shared memory in smaller units; a smaller block may pack better or worse */
+    const int64_t steps[RESOURCES] = {1, 128, gpu->attributes[GPU_warp_size]};
+    const int64_t own[RESOURCES] = {stats->registers,
+                                    stats->static_shared_bytes + stats->dynamic_shared_bytes,
+                                    stats->block_threads};
+    char *text = NULL;
+    struct occupancy occupancy;
+    bool known = stats->known && stats->block_threads > 0 && steps[THREADS] > 0 &&
+                 compute(gpu, own, &occupancy);
+    /* the driver may count resources that the calculator does not know, such as named barriers */
+    double now = known ? fmax(stats->occupancy, occupancy.fraction) : 1;
+    for (int i = 0; i < RESOURCES && now < 1 - 1e-9; i++) { /* occupancies are quotients */
+        int64_t amounts[RESOURCES];
+        bool helps = false;
+        memcpy(amounts, own, sizeof own);
+        amounts[i] = own[i] > 0 ? (own[i] - 1) / steps[i] * steps[i] : -1;
+        while (amounts[i] >= 0 && !helps) {
+            helps = compute(gpu, amounts, &occupancy) && occupancy.fraction > now + 1e-9;
+            amounts[i] -= helps ? 0 : steps[i];
+        }
+        if (helps)
+            alloc_append(&text, formats[i], text != NULL ? ", " : "", amounts[i],
+                         100 * occupancy.fraction);
     }
-    return buffer;
+    return text != NULL ? text : alloc_string("no single change");
 }
 
 /* --- roofs --- */

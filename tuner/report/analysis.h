@@ -85,29 +85,9 @@ bool parameter_best_at_end(const struct importance *importance,
  * below the variant's own that raises occupancy if nothing else changes. Computed by the occupancy
  * calculator only: it does not mean that the kernel works, or is faster, with less.
  */
-
-enum headroom_resource {
-    HEADROOM_REGISTERS, /* per thread */
-    HEADROOM_SHARED,    /* bytes per block, static and dynamic together */
-    HEADROOM_THREADS,   /* per block, in steps of a warp */
-    HEADROOM_RESOURCES
-};
-
-struct headroom {
-    struct {
-        int64_t limit;     /* the largest amount that helps; -1: no smaller amount helps */
-        double occupancy;  /* at the limit, 0 to 1 */
-        int blocks_per_sm; /* at the limit */
-    } steps[HEADROOM_RESOURCES];
-};
-
-/* No step helps if the statistics are unknown or occupancy is 100 % already. */
-void headroom_find(const struct gpu *gpu, const struct kernel_stats *stats,
-                   struct headroom *headroom);
-
-/* "registers <= 40: 75 %, shared <= 3456 B: 62 %"; "" if nothing helps. Returns `buffer`. */
-#define HEADROOM_TEXT_BYTES 160
-char *headroom_text(const struct headroom *headroom, char buffer[HEADROOM_TEXT_BYTES]);
+/* "registers <= 40: 75 %, shared <= 3456 B: 62 %"; "no single change" if nothing helps, the statistics are unknown or
+ * occupancy is 100 % already. A new string. */
+char *headroom_text(const struct gpu *gpu, const struct kernel_stats *stats);
 
 /*
  * The two roofs of a GPU: the most bytes that it can move, and the most operations that it can do,

@@ -47,11 +47,6 @@ static double chart_number(const struct importance *importance, const struct res
     return importance->of_time ? number / 1000 : 100 * number;
 }
 
-static const char *chart_number_label(const struct importance *importance)
-{
-    return importance->of_time ? "time, µs" : "occupancy, %";
-}
-
 struct chart_point *chart_points(const struct study *study,
                                  bool (*place)(const struct result *result, double *x, double *y),
                                  size_t *count)
@@ -66,24 +61,29 @@ struct chart_point *chart_points(const struct study *study,
     return points;
 }
 
-struct plot_range chart_x_range(const struct chart_point *points, size_t count)
+struct plot_range chart_range(const struct chart_point *points, size_t count, bool of_x)
 {
     struct plot_range range = PLOT_RANGE_EMPTY;
     for (size_t i = 0; i < count; i++)
-        plot_range_add(&range, points[i].x);
+        plot_range_add(&range, of_x ? points[i].x : points[i].y);
     return range;
 }
 
-struct plot_range chart_y_range(const struct chart_point *points, size_t count)
+struct plot chart_plot(const struct charts *charts, const struct chart_point *points, size_t count,
+                       const char *x_label, const char *y_label)
 {
-    struct plot_range range = PLOT_RANGE_EMPTY;
-    for (size_t i = 0; i < count; i++)
-        plot_range_add(&range, points[i].y);
-    return range;
+    struct plot plot = {.stream = charts->stream,
+                        .x = plot_axis_of(chart_range(points, count, true)),
+                        .y = plot_axis_of(chart_range(points, count, false))};
+    plot.x.label = x_label;
+    plot.y.label = y_label;
+    return plot;
 }
 
-static void draw_plain(const struct plot *plot, const struct chart_point *points, size_t count)
+void chart_scatter(const struct plot *plot, const struct chart_point *points, size_t count)
 {
+    static const enum colour colours[] = {[CHART_TIE] = COLOUR_tie, [CHART_WINNER] = COLOUR_winner};
+    static const double radii[] = {[CHART_TIE] = 3.3, [CHART_WINNER] = 4.2};
     struct plot_point *plain = alloc_zeroed(count, sizeof *plain);
     size_t kept = 0;
     for (size_t i = 0; i < count; i++)
@@ -91,13 +91,6 @@ static void draw_plain(const struct plot *plot, const struct chart_point *points
             plain[kept++] = (struct plot_point){points[i].x, points[i].y};
     plot_dots(plot, plain, kept, COLOUR_dot, count > 300 ? 1.8 : count > 60 ? 2.3 : 2.8);
     free(plain);
-}
-
-void chart_scatter(const struct plot *plot, const struct chart_point *points, size_t count)
-{
-    static const enum colour colours[] = {[CHART_TIE] = COLOUR_tie, [CHART_WINNER] = COLOUR_winner};
-    static const double radii[] = {[CHART_TIE] = 3.3, [CHART_WINNER] = 4.2};
-    draw_plain(plot, points, count);
     for (int mark = CHART_TIE; mark < CHART_MARK_COUNT; mark++)
         for (size_t i = 0; i < count; i++)
             if ((int)points[i].mark == mark)
@@ -112,17 +105,6 @@ enum {
 
 /* --- sorted times --- */
 
-static void draw_intervals(const struct plot *plot, const struct study *study,
-                           const size_t *ranking, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct result *result = &study->results[ranking[i]];
-        if (result->finalist || i == 0)
-            plot_interval(plot, (double)i + 1, result->time.low_ns / 1000,
-                          result->time.high_ns / 1000, COLOUR_tie);
-    }
-}
-
 /* How clear the result is, a new string. */
 static char *verdict(const struct study *study, const struct chart_point *points, size_t count)
 {
@@ -136,39 +118,11 @@ static char *verdict(const struct study *study, const struct chart_point *points
     return alloc_format("One of %zu variants is clearly the fastest. ", count);
 }
 
-static struct plot_axis rank_axis(size_t count)
-{
-    struct plot_axis axis = {.low = 0.5, .high = (double)count + 0.5, .whole = true};
-    if (count >= MANY_RANKS)
-        axis = plot_axis_log((struct plot_range){1, (double)count}, PLOT_LOG10);
-    axis.label = "rank";
-    return axis;
-}
-
 /* The measured variants, fastest first. */
-static void draw_sorted(const struct charts *charts, const size_t *ranking,
-                        const struct chart_point *points, size_t count)
-{
-    char slowdown[2][REPORT_NUMBER_BYTES];
-    struct plot plot = {.stream = charts->stream,
-                        .x = rank_axis(count),
-                        .y = plot_axis_of(chart_y_range(points, count))};
-    plot.y.label = "time, µs";
-    char *summary = verdict(charts->study, points, count);
-    chart_begin(&plot, "All variants, fastest first",
-                "%sThe median variant takes %s times as long as the fastest, and the slowest %s "
-                "times. Vertical bars are 95 %% confidence intervals of the finalists.",
-                summary, report_fixed(points[count / 2].y / points[0].y, 2, slowdown[0]),
-                report_fixed(points[count - 1].y / points[0].y, 2, slowdown[1]));
-    draw_intervals(&plot, charts->study, ranking, count);
-    chart_scatter(&plot, points, count);
-    chart_end(&plot);
-    free(summary);
-}
-
 static void chart_sorted(const struct charts *charts)
 {
     const struct study *study = charts->study;
+    char slowdown[2][REPORT_NUMBER_BYTES];
     size_t count = study_count(study, OUTCOME_MEASURED);
     if (count < 2)
         return;
@@ -179,7 +133,26 @@ static void chart_sorted(const struct charts *charts)
         points[i] = (struct chart_point){.x = (double)i + 1,
                                          .y = study->results[ranking[i]].time.median_ns / 1000,
                                          .mark = chart_mark(study, ranking[i])};
-    draw_sorted(charts, ranking, points, count);
+    struct plot plot = chart_plot(charts, points, count, "rank", "time, µs");
+    plot.x = count < MANY_RANKS
+                 ? (struct plot_axis){.low = 0.5, .high = (double)count + 0.5, .whole = true}
+                 : plot_axis_log((struct plot_range){1, (double)count}, PLOT_LOG10);
+    plot.x.label = "rank";
+    char *summary = verdict(study, points, count);
+    chart_begin(&plot, "All variants, fastest first",
+                "%sThe median variant takes %s times as long as the fastest, and the slowest %s "
+                "times. Vertical bars are 95 %% confidence intervals of the finalists.",
+                summary, report_fixed(points[count / 2].y / points[0].y, 2, slowdown[0]),
+                report_fixed(points[count - 1].y / points[0].y, 2, slowdown[1]));
+    for (size_t i = 0; i < count; i++) {
+        const struct result *result = &study->results[ranking[i]];
+        if (result->finalist || i == 0)
+            plot_interval(&plot, (double)i + 1, result->time.low_ns / 1000,
+                          result->time.high_ns / 1000, COLOUR_tie);
+    }
+    chart_scatter(&plot, points, count);
+    chart_end(&plot);
+    free(summary);
     free(points);
     free(ranking);
 }
@@ -193,45 +166,38 @@ static bool place_by_time(const struct result *result, double *x, double *y)
     return result->outcome == OUTCOME_MEASURED && result->seen_s > 0;
 }
 
-static void draw_improvements(const struct charts *charts, const struct improvement *improvements,
-                              size_t count)
+static void chart_improvements(const struct charts *charts)
 {
     const struct plot_line_style style = {PLOT_STEPS, COLOUR_accent, 1.8, 0};
-    const struct improvement *last = &improvements[count - 1];
+    const struct study *study = charts->study;
     char seen[REPORT_NUMBER_BYTES];
+    size_t count;
     size_t point_count;
     double end_s = 0; /* when the last variant was tried */
-    struct chart_point *points = chart_points(charts->study, place_by_time, &point_count);
-    for (size_t i = 0; i < charts->study->result_count; i++)
-        end_s = fmax(end_s, charts->study->results[i].seen_s);
+    struct improvement *improvements = improvements_of(study, &count);
+    if (count < 2) {
+        free(improvements);
+        return;
+    }
+    const struct improvement *last = &improvements[count - 1];
+    struct chart_point *points = chart_points(study, place_by_time, &point_count);
+    for (size_t i = 0; i < study->result_count; i++)
+        end_s = fmax(end_s, study->results[i].seen_s);
     struct plot_point *line = alloc_zeroed(count + 1, sizeof *line);
     for (size_t i = 0; i < count; i++)
         line[i] = (struct plot_point){improvements[i].result->seen_s,
                                       improvements[i].result->time.median_ns / 1000};
     line[count] = (struct plot_point){end_s, line[count - 1].y};
-    struct plot plot = {.stream = charts->stream,
-                        .x = plot_axis_of(chart_x_range(points, point_count)),
-                        .y = plot_axis_of(chart_y_range(points, point_count))};
-    plot.x.label = "seconds of tuning";
-    plot.y.label = "time, µs";
+    struct plot plot = chart_plot(charts, points, point_count, "seconds of tuning", "time, µs");
     chart_begin(&plot, "Best so far",
                 "Every variant at the time it was tried, and the best until then. The last "
                 "improvement came after %s seconds, with variant %zu of %zu.",
-                report_fixed(last->result->seen_s, 1, seen), last->number,
-                charts->study->result_count);
+                report_fixed(last->result->seen_s, 1, seen), last->number, study->result_count);
     chart_scatter(&plot, points, point_count);
     plot_line(&plot, &style, line, count + 1);
     chart_end(&plot);
     free(points);
     free(line);
-}
-
-static void chart_improvements(const struct charts *charts)
-{
-    size_t count;
-    struct improvement *improvements = improvements_of(charts->study, &count);
-    if (count > 1)
-        draw_improvements(charts, improvements, count);
     free(improvements);
 }
 
@@ -322,11 +288,10 @@ static void chart_parameter(const struct charts *charts,
     struct chart_point *points = alloc_zeroed(charts->study->result_count, sizeof *points);
     size_t count = collect_by_level(charts, parameter, points);
     char **texts = level_texts(parameter);
-    struct plot plot = {.stream = charts->stream,
-                        .x = plot_axis_words(texts, parameter->level_count),
-                        .y = plot_axis_of(chart_y_range(points, count))};
+    struct plot plot = chart_plot(charts, points, count, parameter->name,
+                                  charts->importance->of_time ? "time, µs" : "occupancy, %");
+    plot.x = plot_axis_words(texts, parameter->level_count);
     plot.x.label = parameter->name;
-    plot.y.label = chart_number_label(charts->importance);
     char *title = alloc_format("%s against %s", charts->importance->of_time ? "Time" : "Occupancy",
                                parameter->name);
     char *caption = parameter_caption(charts, parameter);
@@ -350,17 +315,6 @@ struct heat {
     size_t count;
     struct plot_range range; /* of the cells' numbers */
 };
-
-/* The parameter with more values lies along x. */
-static struct heat heat_of_two(const struct importance *importance)
-{
-    struct heat heat = {.x = &importance->items[0], .y = &importance->items[1]};
-    if (heat.y->level_count > heat.x->level_count)
-        heat = (struct heat){.x = heat.y, .y = heat.x};
-    heat.range = (struct plot_range)PLOT_RANGE_EMPTY;
-    heat.count = heat.x->level_count * heat.y->level_count;
-    return heat;
-}
 
 static void find_best_of_pairs(const struct charts *charts, struct heat *heat)
 {
@@ -436,7 +390,13 @@ static void chart_heat(const struct charts *charts)
 {
     if (charts->importance->count < 2)
         return;
-    struct heat heat = heat_of_two(charts->importance);
+    const struct parameter_importance *x = &charts->importance->items[0];
+    const struct parameter_importance *y = &charts->importance->items[1];
+    bool swapped = y->level_count > x->level_count; /* the one with more values lies along x */
+    struct heat heat = {.x = swapped ? y : x,
+                        .y = swapped ? x : y,
+                        .count = x->level_count * y->level_count,
+                        .range = PLOT_RANGE_EMPTY};
     if (heat.count > HEAT_CELLS)
         return;
     find_best_of_pairs(charts, &heat);
@@ -455,36 +415,24 @@ static void chart_heat(const struct charts *charts)
 
 /* --- all --- */
 
-static bool has_ties(const struct study *study)
-{
-    for (size_t i = 0; i < study->result_count; i++)
-        if (chart_mark(study, i) == CHART_TIE)
-            return true;
-    return false;
-}
-
-static void print_legend(FILE *stream, const struct charts *charts)
-{
-    fputs("<ul class=\"legend\">", stream);
-    if (charts->study->has_winner)
-        fputs("<li><i style=\"background:var(--winner)\"></i>the winner</li>", stream);
-    if (has_ties(charts->study))
-        fputs("<li><i style=\"background:var(--tie)\"></i>tied with the winner</li>", stream);
-    fputs("<li><i style=\"background:var(--dot)\"></i>other variants</li>", stream);
-    if (charts->importance->varies)
-        fputs("<li><i class=\"bar\" style=\"background:var(--accent)\"></i>the best at each "
-              "value</li>",
-              stream);
-    fputs("</ul>\n", stream);
-}
-
 void html_charts(const struct charts *charts)
 {
     const struct importance *importance = charts->importance;
+    const struct study *study = charts->study;
+    FILE *stream = charts->stream;
+    bool ties = false;
     if (importance->usable < 2)
         return;
-    print_legend(charts->stream, charts);
-    fputs("<div class=\"charts\">\n", charts->stream);
+    for (size_t i = 0; i < study->result_count; i++)
+        ties = ties || chart_mark(study, i) == CHART_TIE;
+    fprintf(stream, "<ul class=\"legend\">%s%s%s%s</ul>\n<div class=\"charts\">\n",
+            study->has_winner ? "<li><i style=\"background:var(--winner)\"></i>the winner</li>"
+                              : "",
+            ties ? "<li><i style=\"background:var(--tie)\"></i>tied with the winner</li>" : "",
+            "<li><i style=\"background:var(--dot)\"></i>other variants</li>",
+            importance->varies ? "<li><i class=\"bar\" style=\"background:var(--accent)\"></i>the "
+                                 "best at each value</li>"
+                               : "");
     chart_sorted(charts);
     chart_improvements(charts);
     if (importance->varies)
@@ -495,5 +443,5 @@ void html_charts(const struct charts *charts)
     chart_roofline(charts);
     chart_occupancy(charts);
     chart_registers(charts);
-    fputs("</div>\n", charts->stream);
+    fputs("</div>\n", stream);
 }

@@ -3,7 +3,7 @@
  * charts have in common: variants as points, with ties and the winner on top.
  *
  * Calling sequence:
- *     struct plot plot = {.stream = charts->stream, .x = …, .y = chart_axis(points, count)};
+ *     struct plot plot = chart_plot(charts, points, count, "x", "y");
  *     chart_begin(&plot, title, "caption …", …);
  *     chart_scatter(&plot, points, count);   (and other marks, plot.h)
  *     chart_end(&plot);
@@ -47,9 +47,10 @@ struct chart_point *chart_points(const struct study *study,
                                  bool (*place)(const struct result *result, double *x, double *y),
                                  size_t *count);
 
-/* The ranges of the points' x and y. */
-struct plot_range chart_x_range(const struct chart_point *points, size_t count);
-struct plot_range chart_y_range(const struct chart_point *points, size_t count);
+/* The range of the points' x or y, and a plot whose axes show them all. */
+struct plot_range chart_range(const struct chart_point *points, size_t count, bool of_x);
+struct plot chart_plot(const struct charts *charts, const struct chart_point *points, size_t count,
+                       const char *x_label, const char *y_label);
 
 /* Draws the points: plain ones, then ties, then the winner. */
 void chart_scatter(const struct plot *plot, const struct chart_point *points, size_t count);

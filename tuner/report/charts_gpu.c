@@ -48,17 +48,6 @@ static void draw_roof_names(const struct plot *plot, const struct roofs *roofs, 
     free(text);
 }
 
-static void draw_roofs(const struct plot *plot, const struct roofs *roofs)
-{
-    const struct plot_line_style style = {.colour = COLOUR_limit, .width = 2};
-    const struct plot_point corners[] = {
-        {plot->x.low, plot->x.low * roofs->bytes_per_ns},
-        {roofs->operations_per_ns / roofs->bytes_per_ns, roofs->operations_per_ns},
-        {plot->x.high, roofs->operations_per_ns},
-    };
-    plot_line(plot, &style, corners, sizeof corners / sizeof *corners);
-}
-
 /* Which roof limits the winner, and how near it comes; a new string. */
 static char *roofline_caption(const struct study *study, const struct roofs *roofs)
 {
@@ -103,11 +92,17 @@ void chart_roofline(const struct charts *charts)
     size_t count;
     struct chart_point *points = chart_points(charts->study, place_rate, &count);
     if (count > 0 && roofs->bytes_per_ns > 0 && roofs->operations_per_ns > 0) {
-        struct plot_range x = chart_x_range(points, count);
-        struct plot plot = roofline_plot(charts, x, chart_y_range(points, count));
+        struct plot_range x = chart_range(points, count, true);
+        struct plot plot = roofline_plot(charts, x, chart_range(points, count, false));
         char *caption = roofline_caption(charts->study, roofs);
         chart_begin(&plot, "Roofline", "%s", caption);
-        draw_roofs(&plot, roofs);
+        const struct plot_line_style style = {.colour = COLOUR_limit, .width = 2};
+        const struct plot_point corners[] = {
+            {plot.x.low, plot.x.low * roofs->bytes_per_ns},
+            {roofs->operations_per_ns / roofs->bytes_per_ns, roofs->operations_per_ns},
+            {plot.x.high, roofs->operations_per_ns},
+        };
+        plot_line(&plot, &style, corners, sizeof corners / sizeof *corners);
         chart_scatter(&plot, points, count);
         draw_roof_names(&plot, roofs, x.low);
         chart_end(&plot);
@@ -150,14 +145,10 @@ void chart_occupancy(const struct charts *charts)
 {
     size_t count;
     struct chart_point *points = chart_points(charts->study, place_time, &count);
-    struct plot_range x = chart_x_range(points, count);
+    struct plot_range x = chart_range(points, count, true);
     if (x.low < x.high) {
-        struct plot plot = {
-            .stream = charts->stream,
-            .x = {.label = "occupancy, %", .low = 0, .high = 104},
-            .y = plot_axis_of(chart_y_range(points, count)),
-        };
-        plot.y.label = "time, µs";
+        struct plot plot = chart_plot(charts, points, count, "", "time, µs");
+        plot.x = (struct plot_axis){.label = "occupancy, %", .low = 0, .high = 104};
         char *caption = occupancy_caption(points, count);
         chart_begin(&plot, "Time against occupancy", "%s", caption);
         chart_scatter(&plot, points, count);
@@ -176,7 +167,7 @@ struct limits {
     char *texts[LIMIT_CURVES + 1]; /* of the keys */
     int blocks[LIMIT_CURVES];      /* threads of each size */
     size_t block_count;
-    double shared; /* per cent; 0: no limit */
+    double shared; /* the occupancy that it alone allows, in per cent; 0: no limit */
 };
 
 /* The sizes of blocks, the winner's first, then as they come. */
@@ -190,27 +181,21 @@ static void add_block(struct limits *limits, const struct kernel_stats *stats)
     limits->blocks[limits->block_count++] = stats->block_threads;
 }
 
-/* The occupancy that shared memory alone allows, in per cent; 0 if it is no limit. */
-static double shared_limit(const struct gpu *gpu, const struct kernel_stats *stats)
-{
-    struct occupancy_input input = {.block_threads = stats->block_threads,
-                                    .registers = MIN_REGISTERS,
-                                    .static_shared_bytes = stats->static_shared_bytes,
-                                    .dynamic_shared_bytes = stats->dynamic_shared_bytes};
-    struct occupancy occupancy;
-    if (!stats->known || occupancy_compute(gpu, &input, &occupancy, NULL) != 0 ||
-        (occupancy.limiters & OCCUPANCY_LIMIT_SHARED) == 0)
-        return 0;
-    return 100 * occupancy.fraction;
-}
-
 static void limits_init(struct limits *limits, const struct study *study)
 {
     *limits = (struct limits){.block_count = 0};
     if (study->has_winner) {
-        add_block(limits, &study->results[study->winner].stats);
-        limits->shared =
-            shared_limit(&study->environment.gpu, &study->results[study->winner].stats);
+        const struct kernel_stats *stats = &study->results[study->winner].stats;
+        struct occupancy_input input = {.block_threads = stats->block_threads,
+                                        .registers = MIN_REGISTERS,
+                                        .static_shared_bytes = stats->static_shared_bytes,
+                                        .dynamic_shared_bytes = stats->dynamic_shared_bytes};
+        struct occupancy occupancy;
+        add_block(limits, stats);
+        if (stats->known &&
+            occupancy_compute(&study->environment.gpu, &input, &occupancy, NULL) == 0 &&
+            (occupancy.limiters & OCCUPANCY_LIMIT_SHARED) != 0)
+            limits->shared = 100 * occupancy.fraction;
     }
     for (size_t i = 0; i < study->result_count; i++)
         add_block(limits, &study->results[i].stats);
@@ -223,12 +208,6 @@ static void limits_init(struct limits *limits, const struct study *study)
     if (limits->shared > 0)
         limits->keys[limits->block_count] =
             (struct plot_key){"shared memory", {PLOT_DASHED, COLOUR_limit, 1.5, 0}};
-}
-
-static void limits_release(struct limits *limits)
-{
-    for (size_t i = 0; i < limits->block_count; i++)
-        free(limits->texts[i]);
 }
 
 /* The occupancy that registers alone allow for blocks of this size. */
@@ -250,31 +229,11 @@ static void draw_register_limit(const struct plot *plot, const struct gpu *gpu, 
     plot_line(plot, style, points, count);
 }
 
-static void draw_limits(const struct plot *plot, const struct gpu *gpu, const struct limits *limits)
-{
-    for (size_t i = 0; i < limits->block_count; i++)
-        draw_register_limit(plot, gpu, limits->blocks[i], &limits->keys[i].style);
-    if (limits->shared <= 0)
-        return;
-    const struct plot_point ends[] = {{plot->x.low, limits->shared},
-                                      {plot->x.high, limits->shared}};
-    plot_line(plot, &limits->keys[limits->block_count].style, ends, 2);
-}
-
 static bool place_registers(const struct result *result, double *x, double *y)
 {
     *x = result->stats.registers;
     *y = 100 * result->stats.occupancy;
     return result->stats.known;
-}
-
-/* Wide enough to show where the next limits are. */
-static struct plot_axis register_axis(struct plot_range range)
-{
-    return (struct plot_axis){.label = "registers per thread",
-                              .low = fmin(range.low, MIN_REGISTERS) - 2,
-                              .high = fmin(fmax(range.high + 24, 72), MAX_REGISTERS),
-                              .whole = true};
 }
 
 void chart_registers(const struct charts *charts)
@@ -284,8 +243,12 @@ void chart_registers(const struct charts *charts)
     if (count > 0) {
         struct limits limits;
         limits_init(&limits, charts->study);
+        struct plot_range x = chart_range(points, count, true);
         struct plot plot = {.stream = charts->stream,
-                            .x = register_axis(chart_x_range(points, count)),
+                            .x = {.label = "registers per thread",
+                                  .low = fmin(x.low, MIN_REGISTERS) - 2,
+                                  .high = fmin(fmax(x.high + 24, 72), MAX_REGISTERS),
+                                  .whole = true}, /* shows where the next limits are */
                             .y = {.label = "occupancy, %", .low = 0, .high = 106},
                             .keys = limits.keys,
                             .key_count = limits.block_count + (limits.shared > 0)};
@@ -294,10 +257,17 @@ void chart_registers(const struct charts *charts)
                     "below their line are limited by something else.%s",
                     limits.shared > 0 ? " Dashed: the limit set by the winner's shared memory."
                                       : "");
-        draw_limits(&plot, &charts->study->environment.gpu, &limits);
+        for (size_t i = 0; i < limits.block_count; i++)
+            draw_register_limit(&plot, &charts->study->environment.gpu, limits.blocks[i],
+                                &limits.keys[i].style);
+        const struct plot_point ends[] = {{plot.x.low, limits.shared},
+                                          {plot.x.high, limits.shared}};
+        if (limits.shared > 0)
+            plot_line(&plot, &limits.keys[limits.block_count].style, ends, 2);
         chart_scatter(&plot, points, count);
         chart_end(&plot);
-        limits_release(&limits);
+        for (size_t i = 0; i < limits.block_count; i++)
+            free(limits.texts[i]);
     }
     free(points);
 }
@@ -372,19 +342,6 @@ struct lines {
     struct plot_range y;
 };
 
-static void add_line(struct lines *lines, struct line line, size_t colour)
-{
-    for (size_t i = 0; i < line.count; i++) {
-        plot_range_add(&lines->x, line.points[i].x);
-        plot_range_add(&lines->y, line.points[i].y);
-    }
-    lines->keys[lines->count] = (struct plot_key){
-        lines->texts[lines->count],
-        {PLOT_STRAIGHT, (enum colour)(COLOUR_series0 + colour), 1.8, 2.7},
-    };
-    lines->items[lines->count++] = line;
-}
-
 static void lines_init(struct lines *lines, const struct study *study,
                        const struct parameter_importance *parameter, bool blocks)
 {
@@ -398,24 +355,16 @@ static void lines_init(struct lines *lines, const struct study *study,
         }
         if (parameter != NULL)
             (void)value_text(parameter->levels[level].value, lines->texts[lines->count]);
-        add_line(lines, line, level);
+        for (size_t i = 0; i < line.count; i++) {
+            plot_range_add(&lines->x, line.points[i].x);
+            plot_range_add(&lines->y, line.points[i].y);
+        }
+        lines->keys[lines->count] = (struct plot_key){
+            lines->texts[lines->count],
+            {PLOT_STRAIGHT, (enum colour)(COLOUR_series0 + level), 1.8, 2.7},
+        };
+        lines->items[lines->count++] = line;
     }
-}
-
-static void lines_release(struct lines *lines)
-{
-    for (size_t i = 0; i < lines->count; i++)
-        free(lines->items[i].points);
-}
-
-/* To microseconds where nanoseconds would be large numbers. */
-static void lines_scale(struct lines *lines, double unit_ns)
-{
-    for (size_t i = 0; i < lines->count; i++)
-        for (size_t j = 0; j < lines->items[i].count; j++)
-            lines->items[i].points[j].y /= unit_ns;
-    lines->y.low /= unit_ns;
-    lines->y.high /= unit_ns;
 }
 
 static void draw_latency(const struct charts *charts, struct lines *lines, const char *parameter,
@@ -423,7 +372,11 @@ static void draw_latency(const struct charts *charts, struct lines *lines, const
 {
     bool of_operation = charts->study->results[0].operations > 0;
     bool in_ns = lines->y.high < 1000;
-    lines_scale(lines, in_ns ? 1 : 1000);
+    for (size_t i = 0; i < lines->count && !in_ns; i++)
+        for (size_t j = 0; j < lines->items[i].count; j++)
+            lines->items[i].points[j].y /= 1000;
+    lines->y.low /= in_ns ? 1 : 1000;
+    lines->y.high /= in_ns ? 1 : 1000;
     char *label =
         alloc_format("time%s, %s", of_operation ? " per operation" : "", in_ns ? "ns" : "µs");
     struct plot plot = {.stream = charts->stream,
@@ -456,6 +409,7 @@ void chart_latency(const struct charts *charts)
         lines_init(&lines, study, parameter, blocks);
         if (lines.x.low < lines.x.high)
             draw_latency(charts, &lines, parameter != NULL ? parameter->name : NULL, blocks);
-        lines_release(&lines);
+        for (size_t i = 0; i < lines.count; i++)
+            free(lines.items[i].points);
     }
 }

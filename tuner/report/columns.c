@@ -1,5 +1,7 @@
 #include "report/columns.h"
 
+#include "base/alloc.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -8,6 +10,10 @@ const struct column_rule column_rules[COLUMN_COUNT] = {
     COLUMNS(X)
 #undef X
 };
+
+const enum column headroom_columns[HEADROOM_COLUMNS] = {COLUMN_block_threads, COLUMN_registers,
+                                                        COLUMN_shared_bytes,  COLUMN_blocks_per_sm,
+                                                        COLUMN_occupancy,     COLUMN_limiter};
 
 static bool integer(struct column_value *value, bool known, int64_t integer)
 {
@@ -147,12 +153,36 @@ bool column_value(enum column column, const struct study *study, const struct re
     }
 }
 
+/* A parameter of the first result, which has the names of all. */
+static const struct binding *parameter_of(enum column column, const struct study *study)
+{
+    return &report_parameters(study)->items[column - COLUMN_PARAMETERS];
+}
+
+const char *column_heading(enum column column, const struct study *study, bool page)
+{
+    if (column >= COLUMN_PARAMETERS)
+        return parameter_of(column, study)->name;
+    return page ? column_rules[column].page : column_rules[column].table;
+}
+
+bool column_is_text(enum column column, const struct study *study)
+{
+    return column >= COLUMN_PARAMETERS ? parameter_of(column, study)->value.kind == VALUE_WORD
+                                       : column_rules[column].kind == COLUMN_TEXT;
+}
+
 const char *column_text(enum column column, const struct study *study, const struct result *result,
                         char buffer[COLUMN_TEXT_BYTES])
 {
     struct column_value value = {0};
     char low[REPORT_NUMBER_BYTES];
     char high[REPORT_NUMBER_BYTES];
+    if (column >= COLUMN_PARAMETERS) {
+        const struct value *parameter =
+            bindings_find(&result->parameters, parameter_of(column, study)->name);
+        return parameter != NULL ? value_text(*parameter, buffer) : NULL;
+    }
     if (!column_value(column, study, result, &value))
         return NULL;
     switch (column_rules[column].kind) {
@@ -202,7 +232,7 @@ static bool is_worth(enum column column, const struct result *result)
 static bool is_needed(enum column column, const struct study *study, const size_t *indices,
                       size_t count)
 {
-    static const bool of_times[COLUMN_COUNT + 1] = {
+    static const bool of_times[COLUMN_COUNT] = {
         [COLUMN_mark] = true,
         [COLUMN_median] = true,
         [COLUMN_interval] = true,
@@ -221,12 +251,19 @@ static bool is_needed(enum column column, const struct study *study, const size_
     return false;
 }
 
-size_t columns_choose(const struct study *study, const size_t *indices, size_t result_count,
-                      const enum column *columns, size_t count, enum column *chosen)
+enum column *columns_choose(const struct study *study, const bool *varying, const size_t *indices,
+                            size_t result_count, const enum column *columns, size_t count,
+                            size_t *chosen_count)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (is_needed(columns[i], study, indices, result_count))
-            chosen[kept++] = columns[i];
-    return kept;
+    enum column *chosen = NULL;
+    *chosen_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t parameters = columns[i] == COLUMN_PARAMETERS ? report_parameters(study)->count : 0;
+        if (columns[i] != COLUMN_PARAMETERS && is_needed(columns[i], study, indices, result_count))
+            *ARRAY_APPEND(chosen, *chosen_count) = columns[i];
+        for (size_t j = 0; j < parameters; j++)
+            if (varying[j])
+                *ARRAY_APPEND(chosen, *chosen_count) = (enum column)(COLUMN_PARAMETERS + j);
+    }
+    return chosen;
 }

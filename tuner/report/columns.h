@@ -78,7 +78,8 @@ enum column {
     COLUMNS(X)
 #undef X
         COLUMN_COUNT,
-    COLUMN_PARAMETERS = COLUMN_COUNT, /* in a list of columns: those of the parameters that vary */
+    COLUMN_PARAMETERS =
+        COLUMN_COUNT, /* the first parameter, and so on; in a list to choose from: all that vary */
 };
 
 struct column_rule {
@@ -92,6 +93,10 @@ struct column_rule {
 
 extern const struct column_rule column_rules[COLUMN_COUNT];
 
+/* Those of the tables of what limits the occupancy. */
+enum { HEADROOM_COLUMNS = 6 };
+extern const enum column headroom_columns[HEADROOM_COLUMNS];
+
 struct column_value {
     int64_t integer;
     double real;
@@ -103,16 +108,19 @@ struct column_value {
 bool column_value(enum column column, const struct study *study, const struct result *result,
                   struct column_value *value);
 
-/* The value as people read it, in tables and pages; NULL if it is not known. Returns `buffer` or a text of the
- * study. */
-enum { COLUMN_TEXT_BYTES = 2 * REPORT_NUMBER_BYTES };
+/* In tables and pages: a column's heading, whether it is of text, and the value as people read it: NULL if that is not
+ * known, otherwise `buffer` or a text of the study. */
+const char *column_heading(enum column column, const struct study *study, bool page);
+bool column_is_text(enum column column, const struct study *study);
+enum { COLUMN_TEXT_BYTES = 2 * REPORT_NUMBER_BYTES + VALUE_TEXT_BYTES };
 const char *column_text(enum column column, const struct study *study, const struct result *result,
                         char buffer[COLUMN_TEXT_BYTES]);
 
-/* Puts those of `columns` into `chosen` that the readable reports need for these results of the study, and returns
- * how many: none of times in static mode, no rate if the template does not state the work, no spills if there are
- * none, no outcomes and reasons if nothing failed. */
-size_t columns_choose(const struct study *study, const size_t *indices, size_t result_count,
-                      const enum column *columns, size_t count, enum column *chosen);
+/* Those of `columns` that the readable reports need for these results of the study, `*chosen_count` of them, a new
+ * array: none of times in static mode, no rate if the template does not state the work, no spills if there are none,
+ * no outcomes and reasons if nothing failed; of the parameters those that are `varying`. */
+enum column *columns_choose(const struct study *study, const bool *varying, const size_t *indices,
+                            size_t result_count, const enum column *columns, size_t count,
+                            size_t *chosen_count);
 
 #endif

@@ -27,23 +27,6 @@ static void cell_time(struct text_table *table, const struct compare_item *item)
     text_table_cell(table, item != NULL ? report_time(item->entry.median_ns, buffer) : "-");
 }
 
-static void cell_change(struct text_table *table, const struct comparison *comparison)
-{
-    char buffer[REPORT_NUMBER_BYTES] = "-";
-    if (in_both(comparison))
-        (void)snprintf(buffer, sizeof buffer, "%+.2f", 100 * (comparison->ratio.estimate - 1));
-    text_table_cell(table, buffer);
-}
-
-static void cell_interval(struct text_table *table, const struct comparison *comparison)
-{
-    char buffer[2 * REPORT_NUMBER_BYTES] = "-";
-    if (in_both(comparison))
-        (void)snprintf(buffer, sizeof buffer, "%+.2f to %+.2f", 100 * (comparison->ratio.low - 1),
-                       100 * (comparison->ratio.high - 1));
-    text_table_cell(table, buffer);
-}
-
 static void print_rows(FILE *stream, const struct comparison *comparisons, size_t count)
 {
     struct text_table *table = text_table_new();
@@ -65,8 +48,16 @@ static void print_rows(FILE *stream, const struct comparison *comparisons, size_
         text_table_cell(table, entry->gpu);
         cell_time(table, comparison->a);
         cell_time(table, comparison->b);
-        cell_change(table, comparison);
-        cell_interval(table, comparison);
+        const struct interval *ratio = &comparison->ratio;
+        char change[REPORT_NUMBER_BYTES] = "-";
+        char interval[2 * REPORT_NUMBER_BYTES] = "-";
+        if (in_both(comparison)) {
+            (void)snprintf(change, sizeof change, "%+.2f", 100 * (ratio->estimate - 1));
+            (void)snprintf(interval, sizeof interval, "%+.2f to %+.2f", 100 * (ratio->low - 1),
+                           100 * (ratio->high - 1));
+        }
+        text_table_cell(table, change);
+        text_table_cell(table, interval);
         text_table_cell(table, compare_status_name(comparison->status));
         text_table_cell(table, in_both(comparison)
                                    ? compare_configuration_name(comparison->configuration)
@@ -130,16 +121,6 @@ static void csv_side(FILE *stream, const struct compare_item *item)
     fputc(',', stream);
 }
 
-static void csv_pair(FILE *stream, const struct comparison *comparison)
-{
-    char *circumstances = compare_circumstances(comparison);
-    fprintf(stream, "%.9g,%.9g,%.9g,%s,%s,", comparison->ratio.estimate, comparison->ratio.low,
-            comparison->ratio.high, comparison->sampled ? "samples" : "intervals",
-            compare_configuration_name(comparison->configuration));
-    csv_text(stream, circumstances);
-    free(circumstances);
-}
-
 void compare_report_csv(FILE *stream, const struct comparison *comparisons, size_t count)
 {
     fputs("kernel,problem,gpu,arch,status,a_median_us,a_parameters,b_median_us,b_parameters,ratio,"
@@ -155,20 +136,22 @@ void compare_report_csv(FILE *stream, const struct comparison *comparisons, size
         fprintf(stream, ",%s,%s,", entry->arch, compare_status_name(comparisons[i].status));
         csv_side(stream, comparisons[i].a);
         csv_side(stream, comparisons[i].b);
-        if (in_both(&comparisons[i]))
-            csv_pair(stream, &comparisons[i]);
-        else
+        if (in_both(&comparisons[i])) {
+            const struct interval *ratio = &comparisons[i].ratio;
+            char *circumstances = compare_circumstances(&comparisons[i]);
+            fprintf(stream, "%.9g,%.9g,%.9g,%s,%s,", ratio->estimate, ratio->low, ratio->high,
+                    comparisons[i].sampled ? "samples" : "intervals",
+                    compare_configuration_name(comparisons[i].configuration));
+            csv_text(stream, circumstances);
+            free(circumstances);
+        } else {
             fputs(",,,,,", stream);
+        }
         fputc('\n', stream);
     }
 }
 
 /* --- JSON --- */
-
-static json_t *real_json(double real)
-{
-    return isfinite(real) ? json_real(real) : json_null();
-}
 
 static json_t *side_json(const struct compare_item *item)
 {
@@ -183,14 +166,6 @@ static json_t *side_json(const struct compare_item *item)
                      "date", entry->date);
 }
 
-static json_t *ratio_json(const struct comparison *comparison)
-{
-    return json_pack("{s:o, s:o, s:o, s:s}", "estimate", real_json(comparison->ratio.estimate),
-                     "low", real_json(comparison->ratio.low), "high",
-                     real_json(comparison->ratio.high), "from",
-                     comparison->sampled ? "samples" : "intervals");
-}
-
 static json_t *comparison_json(const struct comparison *comparison)
 {
     const struct tuned_entry *entry = entry_of(comparison);
@@ -201,9 +176,12 @@ static json_t *comparison_json(const struct comparison *comparison)
                   "b", side_json(comparison->b));
     if (!in_both(comparison))
         return object;
-    (void)json_object_set_new(object, "ratio", ratio_json(comparison));
-    (void)json_object_set_new(object, "configuration",
-                              json_string(compare_configuration_name(comparison->configuration)));
+    set(object, "ratio",
+        json_pack("{s:o, s:o, s:o, s:s}", "estimate", real_json(comparison->ratio.estimate), "low",
+                  real_json(comparison->ratio.low), "high", real_json(comparison->ratio.high),
+                  "from", comparison->sampled ? "samples" : "intervals"));
+    set(object, "configuration",
+        json_string(compare_configuration_name(comparison->configuration)));
     return object;
 }
 

@@ -125,7 +125,7 @@ static void print_roof(FILE *stream, double roof, const char *unit, bool was_mea
 
 /* A paragraph with the roofs of the study's GPU and whether they are measured; nothing in static mode or if none is
  * known. */
-static void print_roofs_of(FILE *stream, const struct study *study, const struct roofs *roofs)
+static void print_roofs(FILE *stream, const struct study *study, const struct roofs *roofs)
 {
     if (study->environment.static_mode || roofs->bytes_per_ns <= 0 || roofs->operations_per_ns <= 0)
         return;
@@ -303,59 +303,36 @@ struct page {
     size_t count;
     struct importance *importance; /* of each study */
     struct roofs *roofs;           /* of each study */
+    bool same_kernel, same_gpu, same_template;
 };
 
 static void page_init(struct page *page, const struct study *studies, size_t count,
                       const struct study *record, size_t record_count)
 {
-    *page = (struct page){.studies = studies, .count = count};
+    *page = (struct page){.studies = studies,
+                          .count = count,
+                          .same_kernel = true,
+                          .same_gpu = true,
+                          .same_template = true};
     page->importance = alloc_zeroed(count, sizeof *page->importance);
     page->roofs = alloc_zeroed(count, sizeof *page->roofs);
     for (size_t i = 0; i < count; i++) {
+        const struct environment *first = &studies[0].environment;
+        const struct environment *other = &studies[i].environment;
         importance_find(&studies[i], &page->importance[i]);
         roofs_find(&studies[i], record, record_count, &page->roofs[i]);
+        page->same_kernel = page->same_kernel && strcmp(studies[i].kernel, studies[0].kernel) == 0;
+        page->same_template =
+            page->same_template && strcmp(studies[i].template_name, studies[0].template_name) == 0;
+        page->same_gpu =
+            page->same_gpu && strcmp(first->gpu.name, other->gpu.name) == 0 &&
+            strcmp(first->gpu.arch, other->gpu.arch) == 0 &&
+            first->gpu.attributes[GPU_sm_count] == other->gpu.attributes[GPU_sm_count] &&
+            first->static_mode == other->static_mode && strcmp(first->tool, other->tool) == 0;
     }
-}
-
-static void page_release(struct page *page)
-{
-    for (size_t i = 0; i < page->count; i++)
-        importance_release(&page->importance[i]);
-    free(page->importance);
-    free(page->roofs);
 }
 
 /* --- the head --- */
-
-static bool same_kernel(const struct page *page)
-{
-    for (size_t i = 1; i < page->count; i++)
-        if (strcmp(page->studies[i].kernel, page->studies[0].kernel) != 0)
-            return false;
-    return true;
-}
-
-static bool same_gpu(const struct page *page)
-{
-    const struct environment *first = &page->studies[0].environment;
-    for (size_t i = 1; i < page->count; i++) {
-        const struct environment *other = &page->studies[i].environment;
-        if (strcmp(first->gpu.name, other->gpu.name) != 0 ||
-            strcmp(first->gpu.arch, other->gpu.arch) != 0 ||
-            first->gpu.attributes[GPU_sm_count] != other->gpu.attributes[GPU_sm_count] ||
-            first->static_mode != other->static_mode || strcmp(first->tool, other->tool) != 0)
-            return false;
-    }
-    return true;
-}
-
-static bool same_template(const struct page *page)
-{
-    for (size_t i = 1; i < page->count; i++)
-        if (strcmp(page->studies[i].template_name, page->studies[0].template_name) != 0)
-            return false;
-    return true;
-}
 
 static void print_title(FILE *stream, const struct page *page)
 {
@@ -364,17 +341,17 @@ static void print_title(FILE *stream, const struct page *page)
         return;
     }
     const struct environment *environment = &page->studies[0].environment;
-    if (same_kernel(page))
+    if (page->same_kernel)
         html_text(stream, page->studies[0].kernel);
-    else if (same_template(page))
+    else if (page->same_template)
         html_text(stream, page->studies[0].template_name);
     else
         fputs("Tuned kernels", stream);
-    fputs(!same_gpu(page)            ? " on several GPUs"
+    fputs(!page->same_gpu            ? " on several GPUs"
           : environment->static_mode ? " compiled for "
                                      : " on ",
           stream);
-    if (same_gpu(page))
+    if (page->same_gpu)
         html_text(stream, environment->static_mode ? environment->gpu.arch : environment->gpu.name);
 }
 
@@ -421,17 +398,6 @@ static void print_facts(FILE *stream, const struct study *study)
     fputs("</dl>\n", stream);
 }
 
-/* Once, if all studies have the same roofs: those of the first that is compared with them. */
-static void print_roofs(FILE *stream, const struct page *page)
-{
-    for (size_t i = 0; i < page->count; i++) {
-        if (roof_share(&page->studies[i], &page->roofs[i]) > 0) {
-            print_roofs_of(stream, &page->studies[i], &page->roofs[i]);
-            return;
-        }
-    }
-}
-
 static void print_head(FILE *stream, const struct page *page)
 {
     fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -446,34 +412,26 @@ static void print_head(FILE *stream, const struct page *page)
     fputs("<header>\n<h1>", stream);
     print_title(stream, page);
     fputs("</h1>\n", stream);
-    if (page->count > 0 && same_kernel(page)) {
+    if (page->count > 0 && page->same_kernel) {
         fputs("<p class=\"muted\">", stream);
         html_text(stream, page->studies[0].description);
         fputs("</p>\n", stream);
     }
-    if (page->count > 0 && same_gpu(page)) {
+    if (page->count > 0 && page->same_gpu) {
         print_facts(stream, &page->studies[0]);
-        print_roofs(stream, page);
+        for (size_t i = 0; i < page->count; i++) /* once: those of the first that is compared */
+            if (roof_share(&page->studies[i], &page->roofs[i]) > 0) {
+                print_roofs(stream, &page->studies[i], &page->roofs[i]);
+                break;
+            }
     }
     fputs("</header>\n", stream);
     if (page->count > 1)
-        print_overview(stream, page->studies, page->roofs, page->count, same_kernel(page),
-                       same_gpu(page));
+        print_overview(stream, page->studies, page->roofs, page->count, page->same_kernel,
+                       page->same_gpu);
 }
 
 /* --- a study --- */
-
-static void print_gpus(FILE *stream, const struct study *study)
-{
-    if (study->gpu_count > 1)
-        fprintf(stream, "The variants were screened on %zu GPUs, and the finals held on %s. ",
-                study->gpu_count, study->gpus[0].uuid);
-    for (size_t i = 1; i < study->gpu_count; i++) {
-        fprintf(stream, "%s: ", study->gpus[i].uuid);
-        report_gpu(stream, &study->gpus[i]);
-        fputs(". ", stream);
-    }
-}
 
 static void print_counts(FILE *stream, const struct study *study)
 {
@@ -485,9 +443,6 @@ static void print_counts(FILE *stream, const struct study *study)
             fprintf(stream, "An empty kernel takes %s µs. ",
                     report_time(study->empty_kernel_ns, number));
         report_sampling(stream, study, true);
-        print_gpus(stream, study);
-        if (study->one_data_set)
-            fputs("The variants were " REPORT_ONE_DATA_SET ". ", stream);
     }
     if (study->points > 0)
         fprintf(stream, "Of %" PRIu64 " point%s in the space, constraints rejected %s%" PRIu64 ". ",
@@ -531,10 +486,10 @@ static void print_study(FILE *stream, const struct page *page, size_t index)
     fputs(study->problem.count > 0 ? ": " : "", stream);
     print_problem(stream, &study->problem);
     fputs("</h2>\n", stream);
-    if (!same_gpu(page)) {
+    if (!page->same_gpu) {
         print_facts(stream, study);
         if (roof_share(study, &page->roofs[index]) > 0)
-            print_roofs_of(stream, study, &page->roofs[index]);
+            print_roofs(stream, study, &page->roofs[index]);
     }
     print_winner(stream, study, &page->roofs[index]);
     print_counts(stream, study);
@@ -571,6 +526,9 @@ int report_html(FILE *stream, const struct study *studies, size_t count,
           "autotune " AUTOTUNE_VERSION ".</footer>\n",
           stream);
     fprintf(stream, "<script>\n%s</script>\n</body>\n</html>\n", page_script);
-    page_release(&page);
+    for (size_t i = 0; i < count; i++)
+        importance_release(&page.importance[i]);
+    free(page.importance);
+    free(page.roofs);
     return 0;
 }

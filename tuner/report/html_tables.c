@@ -43,23 +43,27 @@ static void cell(FILE *stream, const char *text)
     html_text(stream, text);
 }
 
-static void column_head(FILE *stream, enum column column)
+static void column_heads(FILE *stream, const struct study *study, const enum column *columns,
+                         size_t count)
 {
-    head(stream, column_rules[column].page, column_rules[column].kind == COLUMN_TEXT);
+    for (size_t i = 0; i < count; i++)
+        head(stream, column_heading(columns[i], study, true), column_is_text(columns[i], study));
 }
 
-static void column_cell(FILE *stream, enum column column, const struct study *study,
-                        const struct result *result)
+static void column_cells(FILE *stream, const struct study *study, const enum column *columns,
+                         size_t count, const struct result *result)
 {
-    char low[COLUMN_TEXT_BYTES];
-    char high[COLUMN_TEXT_BYTES];
-    const char *text = column_text(column, study, result, low);
-    fputs(column == COLUMN_reason ? "<td class=wrap>" : "<td>", stream);
-    if (column == COLUMN_interval && text != NULL) /* may be broken into two lines */
-        fprintf(stream, "%s – %s", column_text(COLUMN_low, study, result, low),
-                column_text(COLUMN_high, study, result, high));
-    else
-        html_text(stream, text);
+    for (size_t i = 0; i < count; i++) {
+        char low[COLUMN_TEXT_BYTES];
+        char high[COLUMN_TEXT_BYTES];
+        const char *text = column_text(columns[i], study, result, low);
+        fputs(columns[i] == COLUMN_reason ? "<td class=wrap>" : "<td>", stream);
+        if (columns[i] == COLUMN_interval && text != NULL) /* may be broken into two lines */
+            fprintf(stream, "%s – %s", column_text(COLUMN_low, study, result, low),
+                    column_text(COLUMN_high, study, result, high));
+        else
+            html_text(stream, text);
+    }
 }
 
 /* --- importance --- */
@@ -145,25 +149,6 @@ static int compare_resources(const void *left, const void *right, void *context)
     return 0;
 }
 
-static const enum column headroom_columns[] = {COLUMN_block_threads, COLUMN_registers,
-                                               COLUMN_shared_bytes,  COLUMN_blocks_per_sm,
-                                               COLUMN_occupancy,     COLUMN_limiter};
-enum { HEADROOM_COLUMNS = sizeof headroom_columns / sizeof *headroom_columns };
-
-static void headroom_row(FILE *stream, const struct study *study, size_t index, size_t variants)
-{
-    const struct result *result = &study->results[index];
-    struct headroom headroom;
-    char steps[HEADROOM_TEXT_BYTES];
-    headroom_find(&study->environment.gpu, &result->stats, &headroom);
-    (void)headroom_text(&headroom, steps);
-    fprintf(stream, "<tr><td>%zu", variants);
-    for (size_t i = 0; i < HEADROOM_COLUMNS; i++)
-        column_cell(stream, headroom_columns[i], study, result);
-    cell(stream, steps[0] != '\0' ? steps : "no single change");
-    fputc('\n', stream);
-}
-
 /* The indices of variants below full occupancy, those with the same resources together; a new
  * array. `*full` counts the others. */
 static size_t *collect_partial(const struct study *study, size_t *count, size_t *full)
@@ -193,8 +178,7 @@ void html_headroom(FILE *stream, const struct study *study)
     if (count > 0) {
         text_table_begin(stream, "Occupancy and its limits", explanation);
         head(stream, "variants", false);
-        for (size_t i = 0; i < HEADROOM_COLUMNS; i++)
-            column_head(stream, headroom_columns[i]);
+        column_heads(stream, study, headroom_columns, HEADROOM_COLUMNS);
         head(stream, "more occupancy with", true);
         text_table_body(stream);
         for (size_t begin = 0, end; begin < count; begin = end) {
@@ -202,7 +186,13 @@ void html_headroom(FILE *stream, const struct study *study)
                                                                    (void *)(uintptr_t)study) == 0;
                  end++)
                 ;
-            headroom_row(stream, study, order[begin], end - begin);
+            const struct result *result = &study->results[order[begin]];
+            char *steps = headroom_text(&study->environment.gpu, &result->stats);
+            fprintf(stream, "<tr><td>%zu", end - begin);
+            column_cells(stream, study, headroom_columns, HEADROOM_COLUMNS, result);
+            cell(stream, steps);
+            fputc('\n', stream);
+            free(steps);
         }
         text_table_end(stream);
     }
@@ -240,18 +230,6 @@ void html_failures(FILE *stream, const struct study *study)
 
 /* --- all variants --- */
 
-static void parameter_cells(FILE *stream, const struct study *study, const bool *varying,
-                            const struct result *result)
-{
-    const struct bindings *names = report_parameters(study);
-    for (size_t i = 0; i < names->count; i++) {
-        const struct value *value = bindings_find(&result->parameters, names->items[i].name);
-        char text[VALUE_TEXT_BYTES];
-        if (varying[i])
-            cell(stream, value != NULL ? value_text(*value, text) : NULL);
-    }
-}
-
 void html_variants(FILE *stream, const struct study *study)
 {
     static const enum column columns[] = {
@@ -260,24 +238,16 @@ void html_variants(FILE *stream, const struct study *study)
         COLUMN_registers, COLUMN_spill_bytes, COLUMN_shared_bytes,     COLUMN_blocks_per_sm,
         COLUMN_occupancy, COLUMN_limiter,     COLUMN_outcome,          COLUMN_reason,
     };
-    enum column chosen[COLUMN_COUNT];
-    const struct bindings *parameters = report_parameters(study);
+    size_t count;
     if (study->result_count == 0)
         return;
     bool *varying = report_varying(study);
     size_t *ranking = alloc_zeroed(study->result_count, sizeof *ranking);
     study_rank(study, ranking);
-    size_t count = columns_choose(study, ranking, study->result_count, columns,
-                                  sizeof columns / sizeof *columns, chosen);
+    enum column *chosen = columns_choose(study, varying, ranking, study->result_count, columns,
+                                         sizeof columns / sizeof *columns, &count);
     text_table_begin(stream, "All variants", "");
-    for (size_t i = 0; i < count; i++) {
-        if (chosen[i] != COLUMN_PARAMETERS)
-            column_head(stream, chosen[i]);
-        for (size_t j = 0; j < parameters->count && chosen[i] == COLUMN_PARAMETERS; j++)
-            if (varying[j])
-                head(stream, parameters->items[j].name,
-                     parameters->items[j].value.kind == VALUE_WORD);
-    }
+    column_heads(stream, study, chosen, count);
     text_table_body(stream);
     for (size_t i = 0; i < study->result_count; i++) {
         const struct result *result = &study->results[ranking[i]];
@@ -286,15 +256,11 @@ void html_variants(FILE *stream, const struct study *study)
                 winner         ? " class=\"winner-row\""
                 : result->tied ? " class=\"tie-row\""
                                : "");
-        for (size_t j = 0; j < count; j++) {
-            if (chosen[j] == COLUMN_PARAMETERS)
-                parameter_cells(stream, study, varying, result);
-            else
-                column_cell(stream, chosen[j], study, result);
-        }
+        column_cells(stream, study, chosen, count, result);
         fputc('\n', stream);
     }
     text_table_end(stream);
+    free(chosen);
     free(ranking);
     free(varying);
 }

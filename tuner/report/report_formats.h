@@ -12,6 +12,7 @@
 #include "record/study.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -49,6 +50,17 @@ report_function report_t4;
 
 /* "correct", "compile", "runtime", "timeout", "correctness" or "constraints". */
 const char *t4_invalidity(enum outcome outcome);
+
+/* Members of JSON: one that is set (which fails only if memory runs out), and a number, or null if it is not finite. */
+static inline void set(json_t *object, const char *name, json_t *value)
+{
+    (void)json_object_set_new(object, name, value);
+}
+
+static inline json_t *real_json(double real)
+{
+    return isfinite(real) ? json_real(real) : json_null();
+}
 
 /* What NVML saw, as JSON and T4 have it; null if it was not asked. */
 json_t *report_conditions_json(const struct gpu_conditions *conditions);

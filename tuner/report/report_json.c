@@ -11,16 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static json_t *real_json(double real)
-{
-    return isfinite(real) ? json_real(real) : json_null();
-}
-
-static void set(json_t *object, const char *name, json_t *value)
-{
-    (void)json_object_set_new(object, name, value); /* fails only if memory runs out */
-}
-
 static json_t *limiters_json(unsigned limiters)
 {
     json_t *names = json_array();
@@ -59,41 +49,24 @@ static void set_columns(json_t *object, const char *name, const struct study *st
             set(object, column_rules[i].json, value_json((enum column)i, study, result));
 }
 
-static json_t *figures_json(const struct study *study, const struct result *result)
-{
-    if (!result->stats.known)
-        return json_null();
-    json_t *object = json_object();
-    set_columns(object, "figures", study, result);
-    set(object, "limiters", limiters_json(result->stats.limiters));
-    return object;
-}
-
-static json_t *time_json(const struct study *study, const struct result *result)
-{
-    if (result->time.count == 0)
-        return json_null();
-    json_t *object = json_object();
-    set_columns(object, "time", study, result);
-    return object;
-}
-
-/* Of a duplicate: the index of its twin in the study's variants. */
-static json_t *twin_json(const struct study *study, const struct result *result)
-{
-    const struct result *run = study_run(study, result);
-    return run != result ? json_integer(run - study->results) : json_null();
-}
-
 static json_t *result_json(const struct study *study, const struct result *result)
 {
+    const struct result *run = study_run(study, result); /* of a duplicate: its twin */
     json_t *object = json_object();
+    json_t *figures = result->stats.known ? json_object() : json_null();
+    json_t *time = result->time.count > 0 ? json_object() : json_null();
+    json_t *samples = json_array();
     set(object, "parameters", bindings_to_json(&result->parameters));
     set_columns(object, "", study, result);
-    set(object, "twin", twin_json(study, result));
-    set(object, "figures", figures_json(study, result));
-    set(object, "time", time_json(study, result));
-    json_t *samples = json_array();
+    set(object, "twin", run != result ? json_integer(run - study->results) : json_null());
+    if (result->stats.known) {
+        set_columns(figures, "figures", study, result);
+        set(figures, "limiters", limiters_json(result->stats.limiters));
+    }
+    if (result->time.count > 0)
+        set_columns(time, "time", study, result);
+    set(object, "figures", figures);
+    set(object, "time", time);
     for (size_t i = 0; i < result->sample_count; i++)
         (void)json_array_append_new(samples, real_json(result->samples_ns[i]));
     set(object, "samples_ns", samples);

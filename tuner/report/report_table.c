@@ -14,19 +14,6 @@
 
 /* --- heading --- */
 
-/* Each of several GPUs; those after the first as they compare with it. */
-static void print_gpus(FILE *stream, const struct study *study)
-{
-    if (study->gpu_count > 1)
-        fprintf(stream, "screened on %zu GPUs; finals on %s\n", study->gpu_count,
-                study->gpus[0].uuid);
-    for (size_t i = 1; i < study->gpu_count; i++) {
-        fprintf(stream, "  %s: ", study->gpus[i].uuid);
-        report_gpu(stream, &study->gpus[i]);
-        fputc('\n', stream);
-    }
-}
-
 /* The problems of a group, in lines no longer than the terminal. */
 static void print_problems(FILE *stream, const struct study *const *group, size_t count)
 {
@@ -56,16 +43,6 @@ static void print_subject(FILE *stream, const struct study *study, bool alone)
     free(problem);
 }
 
-/* When the last of the group began. */
-static const char *latest(const struct study *const *group, size_t count)
-{
-    const char *date = group[0]->environment.date;
-    for (size_t i = 1; i < count; i++)
-        if (strcmp(group[i]->environment.date, date) > 0)
-            date = group[i]->environment.date;
-    return date;
-}
-
 /* What is known of a study of another tool. */
 static void print_tool(FILE *stream, const struct environment *environment)
 {
@@ -81,6 +58,10 @@ static void print_heading(FILE *stream, const struct study *const *group, size_t
     const struct environment *environment = &study->environment;
     const struct gpu *gpu = &environment->gpu;
     char buffer[REPORT_NUMBER_BYTES];
+    const char *latest = environment->date; /* of the group */
+    for (size_t i = 1; i < count; i++)
+        if (strcmp(group[i]->environment.date, latest) > 0)
+            latest = group[i]->environment.date;
     bool has_empty = study->empty_kernel_ns > 0; /* not of a run that was interrupted before */
     print_subject(stream, study, count == 1);
     if (count > 1)
@@ -89,8 +70,7 @@ static void print_heading(FILE *stream, const struct study *const *group, size_t
         fprintf(stream,
                 "static mode: compiled for %s but not run, limits of %s\n"
                 "NVRTC %s, autotune %s, %s\n",
-                gpu->arch, gpu->name, environment->nvrtc, environment->autotune,
-                latest(group, count));
+                gpu->arch, gpu->name, environment->nvrtc, environment->autotune, latest);
     else if (environment->tool[0] != '\0')
         print_tool(stream, environment);
     else
@@ -100,9 +80,6 @@ static void print_heading(FILE *stream, const struct study *const *group, size_t
                 has_empty ? report_time(study->empty_kernel_ns, buffer) : "",
                 has_empty ? " us, " : "", environment->date);
     report_sampling(stream, study, false);
-    print_gpus(stream, study);
-    if (study->one_data_set)
-        fputs(REPORT_ONE_DATA_SET "\n", stream);
 }
 
 /* --- rows --- */
@@ -120,7 +97,7 @@ struct view {
     size_t ranked;   /* those that can have a row: measured, or in static mode all of them */
     size_t rows;
     bool *varies; /* by parameter: whether it has a column */
-    enum column columns[COLUMN_COUNT];
+    enum column *columns;
     size_t column_count;
 };
 
@@ -140,104 +117,60 @@ static struct view view_of(const struct study *study, size_t top)
     size_t wanted = top > 0 ? top : DEFAULT_ROWS;
     view.rows = wanted < view.ranked ? wanted : view.ranked;
     view.varies = report_varying(study);
-    view.column_count = columns_choose(study, view.ranking, view.rows, columns,
-                                       sizeof columns / sizeof *columns, view.columns);
+    view.columns = columns_choose(study, view.varies, view.ranking, view.rows, columns,
+                                  sizeof columns / sizeof *columns, &view.column_count);
     return view;
 }
 
-static void view_release(struct view *view)
+static void add_columns(struct text_table *table, const struct study *study,
+                        const enum column *columns, size_t count)
 {
-    free(view->ranking);
-    free(view->varies);
+    for (size_t i = 0; i < count; i++)
+        text_table_column(table, column_heading(columns[i], study, false),
+                          column_is_text(columns[i], study) ? TABLE_LEFT : TABLE_RIGHT);
 }
 
-static void add_column(struct text_table *table, enum column column)
+static void add_cells(struct text_table *table, const struct study *study,
+                      const enum column *columns, size_t count, const struct result *result)
 {
-    text_table_column(table, column_rules[column].table,
-                      column_rules[column].kind == COLUMN_TEXT ? TABLE_LEFT : TABLE_RIGHT);
-}
-
-static void add_cell(struct text_table *table, enum column column, const struct study *study,
-                     const struct result *result)
-{
-    char buffer[COLUMN_TEXT_BYTES];
-    const char *text = column_text(column, study, result, buffer);
-    if (column == COLUMN_mark)
-        text = text == NULL ? "" : *text == 'w' ? "*" : "=";
-    text_table_cell(table, text != NULL ? text : "-");
-}
-
-static void add_parameters(struct text_table *table, const struct view *view,
-                           const struct result *result)
-{
-    const struct bindings *names = report_parameters(view->study);
-    for (size_t i = 0; i < names->count; i++) {
-        const struct value *value = bindings_find(&result->parameters, names->items[i].name);
-        char buffer[VALUE_TEXT_BYTES];
-        if (view->varies[i])
-            text_table_cell(table, value != NULL ? value_text(*value, buffer) : "-");
+    for (size_t i = 0; i < count; i++) {
+        char buffer[COLUMN_TEXT_BYTES];
+        const char *text = column_text(columns[i], study, result, buffer);
+        if (columns[i] == COLUMN_mark)
+            text = text == NULL ? "" : *text == 'w' ? "*" : "=";
+        text_table_cell(table, text != NULL ? text : "-");
     }
 }
 
 static struct text_table *build_table(const struct view *view)
 {
     struct text_table *table = text_table_new();
-    const struct bindings *parameters = report_parameters(view->study);
-    for (size_t i = 0; i < view->column_count; i++) {
-        if (view->columns[i] != COLUMN_PARAMETERS) {
-            add_column(table, view->columns[i]);
-            continue;
-        }
-        for (size_t j = 0; j < parameters->count; j++)
-            if (view->varies[j])
-                text_table_column(table, parameters->items[j].name,
-                                  parameters->items[j].value.kind == VALUE_WORD ? TABLE_LEFT
-                                                                                : TABLE_RIGHT);
-    }
-    for (size_t i = 0; i < view->rows; i++) {
-        const struct result *result = &view->study->results[view->ranking[i]];
-        for (size_t j = 0; j < view->column_count; j++) {
-            if (view->columns[j] == COLUMN_PARAMETERS)
-                add_parameters(table, view, result);
-            else
-                add_cell(table, view->columns[j], view->study, result);
-        }
-    }
+    add_columns(table, view->study, view->columns, view->column_count);
+    for (size_t i = 0; i < view->rows; i++)
+        add_cells(table, view->study, view->columns, view->column_count,
+                  &view->study->results[view->ranking[i]]);
     return table;
-}
-
-static bool has_column(const struct view *view, enum column column)
-{
-    for (size_t i = 0; i < view->column_count; i++)
-        if (view->columns[i] == column)
-            return true;
-    return false;
-}
-
-static void drop_column(struct view *view, enum column column)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < view->column_count; i++)
-        if (view->columns[i] != column)
-            view->columns[kept++] = view->columns[i];
-    view->column_count = kept;
 }
 
 /* If the table is too wide for the terminal, drops redundant columns: GFLOP/s if there is GB/s, then
  * the noise, which the interval also shows. */
-static void print_rows(FILE *stream, const struct view *view)
+static void print_rows(FILE *stream, struct view *view)
 {
-    struct view narrow = *view;
+    static const enum column redundant[] = {COLUMN_gflop_per_s, COLUMN_noise};
     if (view->rows == 0)
         return;
-    struct text_table *table = build_table(&narrow);
+    struct text_table *table = build_table(view);
     for (int step = 0; step < 2 && text_table_width(table) > REPORT_TERMINAL_WIDTH; step++) {
-        if (step > 0)
-            drop_column(&narrow, COLUMN_noise);
-        else if (has_column(&narrow, COLUMN_gb_per_s))
-            drop_column(&narrow, COLUMN_gflop_per_s);
+        size_t kept = 0;
+        bool drops = step > 0;
+        for (size_t i = 0; i < view->column_count; i++) {
+            drops = drops || view->columns[i] == COLUMN_gb_per_s; /* which comes first */
+            if (!drops || view->columns[i] != redundant[step])
+                view->columns[kept++] = view->columns[i];
+        }
+        view->column_count = kept;
         text_table_free(table);
-        table = build_table(&narrow);
+        table = build_table(view);
     }
     fputc('\n', stream);
     text_table_print(table, REPORT_TERMINAL_WIDTH, stream);
@@ -247,14 +180,6 @@ static void print_rows(FILE *stream, const struct view *view)
                 view->study->environment.static_mode ? "variants, highest occupancy first"
                                                      : "measured variants, fastest first",
                 view->ranked);
-}
-
-static bool has_spills(const struct study *study)
-{
-    for (size_t i = 0; i < study->result_count; i++)
-        if (study->results[i].stats.spill_bytes > 0)
-            return true;
-    return false;
 }
 
 /* The values that all variants share, which have no column. */
@@ -272,7 +197,10 @@ static void print_constants(FILE *stream, const struct view *view)
                 value_text(parameters->items[i].value, buffer));
         separator = ", ";
     }
-    if (!has_spills(view->study) && view->study->environment.tool[0] == '\0') {
+    bool spills = false;
+    for (size_t i = 0; i < view->study->result_count; i++)
+        spills = spills || view->study->results[i].stats.spill_bytes > 0;
+    if (!spills && view->study->environment.tool[0] == '\0') {
         fprintf(stream, "%sno spills", separator);
         separator = ", ";
     }
@@ -363,40 +291,29 @@ static void print_ties(FILE *stream, const struct view *view)
               stream);
 }
 
-/* The best of another tool's variants, which is no winner: nothing was verified, and there were no
- * finals. */
-static void print_best(FILE *stream, const struct view *view)
-{
-    size_t best = study_best(view->study);
-    char buffer[REPORT_NUMBER_BYTES];
-    if (best == view->study->result_count)
-        return;
-    const struct result *result = &view->study->results[best];
-    char *text = report_distinction(view->study, view->varies, result);
-    fprintf(stream, "\nbest of %s: %s, %s us\n", view->study->environment.tool, text,
-            report_time(result->time.median_ns, buffer));
-    free(text);
-}
-
 static void print_winner(FILE *stream, const struct view *view)
 {
     const struct study *study = view->study;
-    if (study->environment.tool[0] != '\0') {
-        print_best(stream, view);
-        return;
-    }
-    if (!study->has_winner) {
-        if (study->complete)
+    const char *tool = study->environment.tool;
+    char buffer[REPORT_NUMBER_BYTES];
+    /* the best of another tool's variants is no winner: nothing was verified, and there were no finals */
+    size_t best = tool[0] != '\0' ? study_best(study) : study->winner;
+    if (tool[0] != '\0' ? best == study->result_count : !study->has_winner) {
+        if (tool[0] == '\0' && study->complete)
             fputs("\nno winner: no variant was measured\n", stream);
         return;
     }
-    const struct result *winner = &study->results[study->winner];
-    char buffer[REPORT_NUMBER_BYTES];
+    const struct result *winner = &study->results[best];
     char *text = report_distinction(study, view->varies, winner);
-    fprintf(stream, "\nwinner: %s, %s us (median of %zu samples)\n", text,
-            report_time(winner->time.median_ns, buffer), winner->time.count);
+    fprintf(stream, tool[0] != '\0' ? "\nbest of %s: " : "\nwinner%s: ", tool);
+    fprintf(stream, "%s, %s us", text, report_time(winner->time.median_ns, buffer));
     free(text);
-    print_ties(stream, view);
+    if (tool[0] == '\0') {
+        fprintf(stream, " (median of %zu samples)\n", winner->time.count);
+        print_ties(stream, view);
+    } else {
+        fputc('\n', stream);
+    }
 }
 
 enum {
@@ -422,42 +339,26 @@ static bool is_repeated(const struct study *study, const size_t *ranking, size_t
     return false;
 }
 
-static void cell_percent(struct text_table *table, double fraction, int decimals)
-{
-    char buffer[REPORT_NUMBER_BYTES];
-    (void)snprintf(buffer, sizeof buffer, "%.*f", decimals, 100 * fraction);
-    text_table_cell(table, buffer);
-}
-
-static const enum column headroom_columns[] = {COLUMN_block_threads, COLUMN_registers,
-                                               COLUMN_shared_bytes,  COLUMN_blocks_per_sm,
-                                               COLUMN_occupancy,     COLUMN_limiter};
-enum { HEADROOM_COLUMNS = sizeof headroom_columns / sizeof *headroom_columns };
-
 static void print_headroom(FILE *stream, const struct study *study, const size_t *ranking,
                            size_t count)
 {
     struct text_table *table = text_table_new();
-    for (size_t i = 0; i < HEADROOM_COLUMNS; i++)
-        add_column(table, headroom_columns[i]);
+    add_columns(table, study, headroom_columns, HEADROOM_COLUMNS);
     text_table_column(table, "more occupancy with", TABLE_LEFT);
     size_t rows = 0;
     size_t more = 0;
     for (size_t i = 0; i < count; i++) {
         const struct kernel_stats *stats = &study->results[ranking[i]].stats;
-        struct headroom headroom;
-        char steps[HEADROOM_TEXT_BYTES];
         if (!stats->known || stats->occupancy > 1 - 1e-9 || is_repeated(study, ranking, i))
             continue;
         if (rows == HEADROOM_ROWS) {
             more++;
             continue;
         }
-        headroom_find(&study->environment.gpu, stats, &headroom);
-        for (size_t j = 0; j < HEADROOM_COLUMNS; j++)
-            add_cell(table, headroom_columns[j], study, &study->results[ranking[i]]);
-        (void)headroom_text(&headroom, steps);
-        text_table_cell(table, steps[0] != '\0' ? steps : "no single change");
+        add_cells(table, study, headroom_columns, HEADROOM_COLUMNS, &study->results[ranking[i]]);
+        char *steps = headroom_text(&study->environment.gpu, stats);
+        text_table_cell(table, steps);
+        free(steps);
         rows++;
     }
     if (rows > 0) {
@@ -534,6 +435,7 @@ static void print_importance(FILE *stream, const struct study *study)
     struct importance importance;
     importance_find(study, &importance);
     if (importance.count > 0 && importance.varies) {
+        char number[REPORT_NUMBER_BYTES];
         struct text_table *table = text_table_new();
         text_table_column(table, "parameter", TABLE_LEFT);
         text_table_column(table, "alone %", TABLE_RIGHT);
@@ -544,9 +446,10 @@ static void print_importance(FILE *stream, const struct study *study)
         for (size_t i = 0; i < importance.count; i++) {
             char *levels = levels_text(study, &importance, &importance.items[i]);
             text_table_cell(table, importance.items[i].name);
-            cell_percent(table, importance.items[i].alone, 1);
-            cell_percent(table, importance.items[i].total, 1);
-            cell_percent(table, importance.items[i].near, 1);
+            const struct parameter_importance *item = &importance.items[i];
+            const double shares[] = {item->alone, item->total, item->near};
+            for (size_t j = 0; j < sizeof shares / sizeof *shares; j++)
+                text_table_cell(table, report_fixed(100 * shares[j], 1, number));
             text_table_cell(table, levels);
             free(levels);
         }
@@ -581,7 +484,9 @@ static char *body_of(const struct study *study, size_t top)
     print_headroom(stream, study, view.ranking,
                    study->environment.static_mode ? view.ranked : view.rows);
     print_importance(stream, study);
-    view_release(&view);
+    free(view.ranking);
+    free(view.varies);
+    free(view.columns);
     if (fclose(stream) != 0)
         abort();
     return text;

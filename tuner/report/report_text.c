@@ -82,23 +82,16 @@ const struct bindings *report_parameters(const struct study *study)
     return study->result_count > 0 ? &study->results[0].parameters : &none;
 }
 
-static bool varies(const struct study *study, size_t index)
-{
-    const struct binding *first = &report_parameters(study)->items[index];
-    for (size_t i = 1; i < study->result_count; i++) {
-        const struct value *value = bindings_find(&study->results[i].parameters, first->name);
-        if (value == NULL || !value_equal(*value, first->value))
-            return true;
-    }
-    return false;
-}
-
 bool *report_varying(const struct study *study)
 {
-    size_t count = report_parameters(study)->count;
-    bool *varying = alloc_zeroed(count, sizeof *varying);
-    for (size_t i = 0; i < count; i++)
-        varying[i] = varies(study, i);
+    const struct bindings *names = report_parameters(study);
+    bool *varying = alloc_zeroed(names->count, sizeof *varying);
+    for (size_t i = 0; i < names->count; i++)
+        for (size_t j = 1; j < study->result_count && !varying[i]; j++) {
+            const struct value *value =
+                bindings_find(&study->results[j].parameters, names->items[i].name);
+            varying[i] = value == NULL || !value_equal(*value, names->items[i].value);
+        }
     return varying;
 }
 
@@ -159,33 +152,26 @@ static int compare_texts(const void *left, const void *right)
     return strcmp(((const struct reason *)left)->text, ((const struct reason *)right)->text);
 }
 
-/* Makes one reason of equal neighbours; returns how many are left. */
-static size_t merge_reasons(struct reason *reasons, size_t count)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (kept > 0 && strcmp(reasons[kept - 1].text, reasons[i].text) == 0) {
-            reasons[kept - 1].count++;
-            free(reasons[i].text);
-        } else {
-            reasons[kept++] = reasons[i];
-        }
-    }
-    return kept;
-}
-
 struct reason *report_reasons(const struct study *study, enum outcome outcome, size_t *count)
 {
     struct reason *reasons = NULL;
+    size_t all = 0;
     *count = 0;
     for (size_t i = 0; i < study->result_count; i++)
         if (study->results[i].outcome == outcome)
-            *ARRAY_APPEND(reasons, *count) = (struct reason){reason_line(&study->results[i]), 1};
-    if (*count > 1) {
-        qsort(reasons, *count, sizeof *reasons, compare_texts);
-        *count = merge_reasons(reasons, *count);
-        qsort(reasons, *count, sizeof *reasons, compare_reasons);
+            *ARRAY_APPEND(reasons, all) = (struct reason){reason_line(&study->results[i]), 1};
+    if (all > 0)
+        qsort(reasons, all, sizeof *reasons, compare_texts);
+    for (size_t i = 0; i < all; i++) {
+        if (*count > 0 && strcmp(reasons[*count - 1].text, reasons[i].text) == 0) {
+            reasons[*count - 1].count++;
+            free(reasons[i].text);
+        } else {
+            reasons[(*count)++] = reasons[i];
+        }
     }
+    if (*count > 0)
+        qsort(reasons, *count, sizeof *reasons, compare_reasons);
     return reasons;
 }
 
@@ -194,6 +180,29 @@ void report_reasons_free(struct reason *reasons, size_t count)
     for (size_t i = 0; i < count; i++)
         free(reasons[i].text);
     free(reasons);
+}
+
+/* "1.2 % slower (5 variants compared, each within 0.4 % of that)": of a study that had several, not the first. */
+static void print_gpu(FILE *stream, const struct study_gpu *gpu)
+{
+    char buffer[REPORT_NUMBER_BYTES];
+    double percent = fabs(gpu->ratio - 1) * 100;
+    if (gpu->compared == 0)
+        fputs("not compared", stream);
+    else if (percent < 0.05)
+        fputs("as fast", stream);
+    else
+        fprintf(stream, "%s %% %s", report_fixed(percent, 1, buffer),
+                gpu->ratio > 1 ? "slower" : "faster");
+    if (gpu->compared > 0)
+        fprintf(stream, " (%zu variant%s compared", gpu->compared, gpu->compared == 1 ? "" : "s");
+    if (gpu->compared > 1)
+        fprintf(stream, ", each within %s %% of that", report_fixed(gpu->spread * 100, 1, buffer));
+    if (gpu->compared > 0)
+        fputs(")", stream);
+    if (gpu->failed > 0)
+        fprintf(stream, "; %zu variant%s FAILED THERE that passed elsewhere", gpu->failed,
+                gpu->failed == 1 ? "" : "s");
 }
 
 static void print_batches(FILE *stream, const struct study *study, bool page)
@@ -211,10 +220,10 @@ static void print_batches(FILE *stream, const struct study *study, bool page)
             report_time(study->empty_batch_ns, number), page ? "µs" : "us", page ? ' ' : '\n');
 }
 
-void report_sampling(FILE *stream, const struct study *study, bool page)
+/* What NVML saw. */
+static void print_conditions(FILE *stream, const struct study *study, bool page)
 {
     const struct gpu_conditions *seen = &study->conditions;
-    print_batches(stream, study, page);
     if (!seen->known)
         return;
     fprintf(stream, "The mean SM clock was %.0f MHz. ", seen->sm_clock_mhz);
@@ -234,34 +243,25 @@ void report_sampling(FILE *stream, const struct study *study, bool page)
     fputc(page ? ' ' : '\n', stream);
 }
 
-/* "1.2 % slower", "0.4 % faster", "as fast". */
-static void print_ratio(FILE *stream, double ratio)
+void report_sampling(FILE *stream, const struct study *study, bool page)
 {
-    char buffer[REPORT_NUMBER_BYTES];
-    double percent = fabs(ratio - 1) * 100;
-    if (percent < 0.05)
-        fputs("as fast", stream);
-    else
-        fprintf(stream, "%s %% %s", report_fixed(percent, 1, buffer),
-                ratio > 1 ? "slower" : "faster");
-}
-
-void report_gpu(FILE *stream, const struct study_gpu *gpu)
-{
-    char buffer[REPORT_NUMBER_BYTES];
-    if (gpu->compared == 0) {
-        fputs("not compared", stream);
-    } else {
-        print_ratio(stream, gpu->ratio);
-        fprintf(stream, " (%zu variant%s compared", gpu->compared, gpu->compared == 1 ? "" : "s");
-        if (gpu->compared > 1)
-            fprintf(stream, ", each within %s %% of that",
-                    report_fixed(gpu->spread * 100, 1, buffer));
-        fputs(")", stream);
+    print_batches(stream, study, page);
+    print_conditions(stream, study, page);
+    if (study->gpu_count > 1)
+        fprintf(stream,
+                page ? "The variants were screened on %zu GPUs, and the finals held on %s. "
+                     : "screened on %zu GPUs; finals on %s\n",
+                study->gpu_count, study->gpus[0].uuid);
+    for (size_t i = 1; i < study->gpu_count; i++) { /* as they compare with the first one */
+        fprintf(stream, "%s%s: ", page ? "" : "  ", study->gpus[i].uuid);
+        print_gpu(stream, &study->gpus[i]);
+        fputs(page ? ". " : "\n", stream);
     }
-    if (gpu->failed > 0)
-        fprintf(stream, "; %zu variant%s FAILED THERE that passed elsewhere", gpu->failed,
-                gpu->failed == 1 ? "" : "s");
+    if (study->one_data_set)
+        fprintf(stream,
+                "%sverified on one data set: no fill is random, an expected result is a file, or "
+                "data of other random numbers could not be made%s",
+                page ? "The variants were " : "", page ? ". " : "\n");
 }
 
 void html_text(FILE *stream, const char *text)

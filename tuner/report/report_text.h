@@ -58,20 +58,9 @@ struct reason {
 struct reason *report_reasons(const struct study *study, enum outcome outcome, size_t *count);
 void report_reasons_free(struct reason *reasons, size_t count);
 
-/* Of a study that says one_data_set. */
-#define REPORT_ONE_DATA_SET                                                                        \
-    "verified on one data set: no fill is random, an expected result is a file, or data of other " \
-    "random numbers could not be made"
-
-/* How the samples were taken, if it is known: in batches, and what NVML saw. On a page, the sentences end in blanks;
- * in a table, in new lines. */
+/* How the samples were taken, if it is known: in batches, on which GPUs and data, and what NVML saw. On a page, the
+ * sentences end in blanks; in a table, in new lines. */
 void report_sampling(FILE *stream, const struct study *study, bool page);
-
-/*
- * What is said of a GPU of a study that had several:
- * "1.2 % slower (5 variants compared, each within 0.4 % of that)". `gpu` is not the first.
- */
-void report_gpu(FILE *stream, const struct study_gpu *gpu);
 
 /* In HTML and SVG: prints `text` as the content of an element or a quoted attribute; nothing for NULL. Markup is
  * escaped, and control characters, which XML forbids, become spaces. */

@@ -21,11 +21,6 @@ const char *t4_invalidity(enum outcome outcome)
     return names[outcome];
 }
 
-static void set(json_t *object, const char *name, json_t *value)
-{
-    (void)json_object_set_new(object, name, value); /* fails only if memory runs out */
-}
-
 static void add(json_t *measurements, const char *name, json_t *value, const char *unit)
 {
     json_t *measurement = json_object();
@@ -41,16 +36,6 @@ static void add_rate(json_t *measurements, const char *name, double work, double
 {
     if (work > 0 && time_ns > 0 && isfinite(work / time_ns))
         add(measurements, name, json_real(work / time_ns), unit);
-}
-
-static void add_stats(json_t *measurements, const struct kernel_stats *stats)
-{
-    add(measurements, "registers", json_integer(stats->registers), "");
-    add(measurements, "spills", json_integer(stats->spill_bytes), "bytes");
-    add(measurements, "shared_memory",
-        json_integer(stats->static_shared_bytes + stats->dynamic_shared_bytes), "bytes");
-    add(measurements, "blocks_per_sm", json_integer(stats->blocks_per_sm), "");
-    add(measurements, "occupancy", json_real(stats->occupancy), "");
 }
 
 /* The objective comes first. If there is no time, the outcome takes its place, as in the files of
@@ -70,20 +55,16 @@ static json_t *measurements_json(const struct result *result)
         if (result->reason != NULL)
             add(measurements, "reason", json_text(result->reason), "");
     }
-    if (result->stats.known)
-        add_stats(measurements, &result->stats);
+    const struct kernel_stats *stats = &result->stats;
+    if (stats->known) {
+        add(measurements, "registers", json_integer(stats->registers), "");
+        add(measurements, "spills", json_integer(stats->spill_bytes), "bytes");
+        add(measurements, "shared_memory",
+            json_integer(stats->static_shared_bytes + stats->dynamic_shared_bytes), "bytes");
+        add(measurements, "blocks_per_sm", json_integer(stats->blocks_per_sm), "");
+        add(measurements, "occupancy", json_real(stats->occupancy), "");
+    }
     return measurements;
-}
-
-static json_t *times_json(const struct result *result)
-{
-    json_t *times = json_object();
-    json_t *runtimes = json_array();
-    for (size_t i = 0; i < result->sample_count; i++)
-        if (isfinite(result->samples_ns[i]))
-            (void)json_array_append_new(runtimes, json_real(result->samples_ns[i] / NS_PER_MS));
-    set(times, "runtimes", runtimes);
-    return times;
 }
 
 static json_t *result_json(const struct study *study, const struct result *result)
@@ -91,38 +72,36 @@ static json_t *result_json(const struct study *study, const struct result *resul
     json_t *object = json_object();
     const struct result *run = study_run(study, result);
     json_t *measurements = measurements_json(run);
+    json_t *runtimes = json_array();
+    for (size_t i = 0; i < run->sample_count; i++)
+        if (isfinite(run->samples_ns[i]))
+            (void)json_array_append_new(runtimes, json_real(run->samples_ns[i] / NS_PER_MS));
     if (run != result)
         add(measurements, "duplicate_of", json_text(result->reason), "");
     set(object, "timestamp", json_string(study->environment.date));
     set(object, "configuration", bindings_to_json(&result->parameters));
     set(object, "objectives", json_pack("[s]", "time"));
-    set(object, "times", times_json(run));
+    set(object, "times", json_pack("{s:o}", "runtimes", runtimes));
     set(object, "invalidity", json_string(t4_invalidity(run->outcome)));
     set(object, "correctness", json_integer(run->outcome == OUTCOME_MEASURED));
     set(object, "measurements", measurements);
     return object;
 }
 
-/* Who measured: autotune, of which more is known, or another tool. */
-static void set_autotuner(json_t *object, const struct environment *environment)
-{
-    char platform[48];
-    (void)snprintf(platform, sizeof platform, "CUDA %s", environment->gpu.driver);
-    if (environment->tool[0] != '\0') {
-        set(object, "autotuner", json_text(environment->tool));
-        return;
-    }
-    set(object, "compute_api", json_string("CUDA"));
-    set(object, "platform", json_text(platform));
-    set(object, "autotuner", json_string("autotune"));
-    set(object, "autotuner_version", json_text(environment->autotune));
-}
-
 static json_t *metadata_json(const struct study *study)
 {
     const struct environment *environment = &study->environment;
     json_t *object = json_object();
-    set_autotuner(object, environment);
+    if (environment->tool[0] != '\0') { /* another tool, of which less is known */
+        set(object, "autotuner", json_text(environment->tool));
+    } else {
+        char platform[48];
+        (void)snprintf(platform, sizeof platform, "CUDA %s", environment->gpu.driver);
+        set(object, "compute_api", json_string("CUDA"));
+        set(object, "platform", json_text(platform));
+        set(object, "autotuner", json_string("autotune"));
+        set(object, "autotuner_version", json_text(environment->autotune));
+    }
     set(object, "device", json_text(environment->gpu.name));
     set(object, "timestamp", json_string(environment->date));
     set(object, "timeunit", json_string("milliseconds"));
@@ -135,18 +114,6 @@ static json_t *metadata_json(const struct study *study)
     return object;
 }
 
-static json_t *study_json(const struct study *study)
-{
-    json_t *object = json_object();
-    json_t *results = json_array();
-    set(object, "schema_version", json_string("1.0.0"));
-    set(object, "metadata", metadata_json(study));
-    for (size_t i = 0; i < study->result_count; i++)
-        (void)json_array_append_new(results, result_json(study, &study->results[i]));
-    set(object, "results", results);
-    return object;
-}
-
 int report_t4(FILE *stream, const struct study *studies, size_t count,
               const struct report_options *options, struct error *error)
 {
@@ -155,7 +122,13 @@ int report_t4(FILE *stream, const struct study *studies, size_t count,
     for (size_t i = 0; i < count; i++) {
         if (studies[i].environment.static_mode)
             continue;
-        json_t *object = study_json(&studies[i]);
+        json_t *object = json_object();
+        json_t *results = json_array();
+        set(object, "schema_version", json_string("1.0.0"));
+        set(object, "metadata", metadata_json(&studies[i]));
+        for (size_t j = 0; j < studies[i].result_count; j++)
+            (void)json_array_append_new(results, result_json(&studies[i], &studies[i].results[j]));
+        set(object, "results", results);
         /* failures: see ferror() */
         (void)json_dumpf(object, stream,
                          JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(9));
