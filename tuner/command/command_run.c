@@ -1,35 +1,53 @@
 #include "command/command.h"
 
+#include "base/alloc.h"
+#include "compile/launch_check.h"
 #include "compile/single_compile.h"
 #include "report/report_text.h"
 #include "template/problem_check.h"
 #include "template/template_load.h"
-#include "tune/single_run.h"
+#include "tune/run.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* As a sweep's. */
-#define LAUNCH_TIMEOUT_S 2.0
+enum {
+    SLOW_ROUNDS = 1, /* of the finals, of a variant that takes longer than SLOW_NS */
+    LISTED_RUNS =
+        4, /* of a variant that is wrong, until one of them is: each kind of poison has its turn */
+    DIFFERENCES = 100, /* the most that are listed */
+    COMPILE_TIMEOUT_S = 600,
+};
+#define SLOW_NS 10e6
+#define LAUNCH_TIMEOUT_S 2.0 /* as a sweep's */
 
-struct single {
+/* A run of a sweep that has one variant alone, and that keeps nothing. */
+struct one_run {
+    /* options */
     struct command_variant variant;
     int device;
-    int differences;
+    int wanted; /* differences */
     int no_wait;
+
+    struct sweep_kernel kernel; /* borrows the template and its values */
+    struct sweep sweep;
+    struct run run;
+    char *compiler_log; /* of the variant; NULL or "": nothing to say */
+    struct device_difference differences[DIFFERENCES];
+    size_t difference_count;
 };
 
 /* --- printing --- */
 
-static void print_differences(const struct single_run *run)
+static void print_differences(const struct one_run *one)
 {
-    if (run->difference_count == 0)
+    if (one->difference_count == 0)
         return;
     printf("\n  %-24s %-24s %s\n", "element", "got", "expected");
-    for (size_t i = 0; i < run->difference_count; i++) {
-        const struct device_difference *difference = &run->differences[i];
+    for (size_t i = 0; i < one->difference_count; i++) {
+        const struct device_difference *difference = &one->differences[i];
         char element[96];
         (void)snprintf(element, sizeof element, "%s[%" PRIu64 "]", difference->buffer,
                        difference->index);
@@ -44,9 +62,9 @@ static void print_rate(double amount, double time_ns, const char *unit)
         printf(", %s %s", report_number(amount / time_ns, number), unit);
 }
 
-static void print_time(const struct single_run *run)
+static void print_time(const struct one_run *one)
 {
-    const struct result *result = &run->job.study.results[0];
+    const struct result *result = &one->run.jobs[0].study.results[0];
     char median[REPORT_NUMBER_BYTES];
     char low[REPORT_NUMBER_BYTES];
     char high[REPORT_NUMBER_BYTES];
@@ -57,21 +75,21 @@ static void print_time(const struct single_run *run)
     print_rate(result->bytes, result->time.median_ns, "GB/s");
     print_rate(result->operations, result->time.median_ns, "GFLOP/s");
     printf("; an empty kernel takes %s us\n",
-           report_time(study_empty_ns(&run->job.study, result), empty));
+           report_time(study_empty_ns(&one->run.jobs[0].study, result), empty));
 }
 
 /* Returns 0, or ERROR_NOTHING_VALID if the variant failed. */
-static int print_result(const struct command_variant *variant, const struct single_run *run,
+static int print_result(const struct command_variant *variant, const struct one_run *one,
                         struct error *error)
 {
-    const struct result *result = &run->job.study.results[0];
+    const struct result *result = &one->run.jobs[0].study.results[0];
     const struct kernel_stats *stats = &result->stats;
-    if (run->compiler_log != NULL && run->compiler_log[0] != '\0')
-        fprintf(stderr, "%s\n", run->compiler_log);
+    if (one->compiler_log != NULL && one->compiler_log[0] != '\0')
+        fprintf(stderr, "%s\n", one->compiler_log);
     char *problem = bindings_text(&variant->problem);
     char *parameters = bindings_text(&variant->parameters);
     printf("%s%s%s on %s\n", variant->template.name, problem[0] != '\0' ? " " : "", problem,
-           run->environment.gpu.name);
+           one->run.groups[0].environment.gpu.name);
     if (parameters[0] != '\0')
         printf("  variant  %s\n", parameters);
     free(problem);
@@ -83,55 +101,147 @@ static int print_result(const struct command_variant *variant, const struct sing
                stats->static_shared_bytes + stats->dynamic_shared_bytes, stats->blocks_per_sm,
                100 * stats->occupancy);
     if (result->outcome == OUTCOME_MEASURED) {
-        print_time(run);
+        print_time(one);
         return 0;
     }
     printf("  result   %s: %s\n", outcome_name(result->outcome),
            result->reason != NULL ? result->reason : outcome_meaning(result->outcome));
-    print_differences(run);
+    print_differences(one);
     return error_set(error, ERROR_NOTHING_VALID, "%s", outcome_meaning(result->outcome));
+}
+
+/* --- running --- */
+
+/* One that takes long is not measured as often. */
+static int choose_rounds(void *user, const struct tuning_job *job, struct error *error)
+{
+    const struct run *run = user;
+    struct race_rules *rules = &run->groups[0].tuning.rules;
+    (void)error;
+    if (job->study.results[0].time.median_ns > SLOW_NS)
+        rules->minimum_rounds = rules->maximum_rounds = SLOW_ROUNDS;
+    return 0;
+}
+
+/* Compiles the variant, first, for the compiler's messages. */
+static int compile(struct one_run *one, struct error *error)
+{
+    struct tuning_job *job = &one->run.jobs[0];
+    if (job->compile_jobs[0] == NULL) /* its outcome is known */
+        return 0;
+    int status = compile_pool_wait(one->run.pool, job->compile_jobs[0], error);
+    if (status != 0)
+        return status;
+    one->compiler_log = alloc_string(job->compile_jobs[0]->compilation.log);
+    return launch_check_refusal(&job->kernel->template, one->compiler_log, error);
+}
+
+/* What differs in the first run that is wrong, as far as it is wrong again. */
+static int list_differences(void *user, const struct study *study, struct error *error)
+{
+    struct one_run *one = user;
+    const size_t wanted = one->wanted < DIFFERENCES ? (size_t)one->wanted : DIFFERENCES;
+    if (study->results[0].outcome != OUTCOME_WRONG_RESULT || wanted == 0)
+        return 0;
+    struct tuning_job *job = &one->run.jobs[0];
+    struct device_client *client = team_lead(&one->run.groups[0].team)->client;
+    struct device_client_answer answer = {0};
+    struct device_client_check check = {.runs = LISTED_RUNS,
+                                        .careful = true,
+                                        .differences = one->differences,
+                                        .count = &one->difference_count};
+    const unsigned data_sets = template_draws_data(&job->kernel->template) ? 2 : 1;
+    int status = tuning_job_request(job, one->run.pool, 0, error);
+    if (status == 0)
+        status = compile_pool_wait(one->run.pool, job->compile_jobs[0], error);
+    if (status == 0)
+        status = device_client_load(client, 1, job->compile_jobs[0]->path,
+                                    &job->study.results[0].parameters, &job->study.results[0],
+                                    &answer, error);
+    for (; check.data_set < data_sets && status == 0 && one->difference_count == 0 &&
+           answer.outcome == OUTCOME_MEASURED && !answer.again;
+         check.data_set++) {
+        one->difference_count = wanted;
+        status = device_client_verify(client, 1, &check, &answer, error);
+    }
+    return status;
+}
+
+/* Returns 0 with the variant's outcome, whatever it is, or an error. */
+static int run_one(struct one_run *one, struct error *error)
+{
+    const struct command_variant *variant = &one->variant;
+    const struct template *template = &variant->template;
+    const struct run_options options = {
+        .devices = {.ordinals = {one->device}, .count = 1},
+        .workers = 2, /* the variant and the reference */
+        .no_wait = one->no_wait != 0,
+        .quiet = true,
+        .unrecorded = true,
+        .part = true,
+        .user = one,
+        .notice = command_notice,
+        .study_done = list_differences,
+    };
+    struct value_list *values = alloc_zeroed(template->parameter_count, sizeof *values);
+    struct bindings problem = variant->problem; /* borrowed, as the values are */
+    for (size_t i = 0; i < template->parameter_count; i++)
+        values[i] = (struct value_list){.values = &variant->parameters.items[i].value, .count = 1};
+    one->kernel = (struct sweep_kernel){.label = template->name,
+                                        .template = *template,
+                                        .values = values,
+                                        .problems = &problem,
+                                        .problem_count = 1,
+                                        .cold = template->cold};
+    one->sweep = (struct sweep){.launch_timeout_s = LAUNCH_TIMEOUT_S,
+                                .compile_timeout_s = COMPILE_TIMEOUT_S,
+                                .kernels = &one->kernel,
+                                .kernel_count = 1};
+    run_init(&one->run, &options);
+    int status = run_prepare(&one->run, &one->sweep, error);
+    if (status == 0)
+        one->run.groups[0].tuning.before_finals = choose_rounds;
+    if (status == 0)
+        status = compile(one, error);
+    if (status == 0 && one->run.jobs[0].compile_jobs[0] != NULL &&
+        static_check_variant(&one->run.jobs[0], 0))
+        status = run_work(&one->run, error);
+    if (status == 0 && one->run.refused_count > 0) /* the user knows why */
+        status = one->run.refusal.code;
+    if (status == 0)
+        status = print_result(variant, one, error);
+    run_release(&one->run);
+    free(one->compiler_log);
+    free(values);
+    return status;
 }
 
 static int perform(void *user, struct command_input *input, struct error *error)
 {
-    struct single *single = user;
-    struct command_variant *variant = &single->variant;
-    struct single_run run = {
-        0}; /* a signal ends it at once: nothing is stored, and workers go with it */
-    const struct single_run_request request = {
-        .template = &variant->template,
-        .parameters = &variant->parameters,
-        .problem = &variant->problem,
-        .device = single->device,
-        .no_wait = single->no_wait != 0,
-        .differences = (size_t)single->differences,
-        .launch_timeout_s = LAUNCH_TIMEOUT_S,
-        .notice = command_notice,
-    };
-    if (single->differences < 0 || single->device < 0)
+    struct one_run *one =
+        user; /* a signal ends it at once: nothing is stored, and workers go with it */
+    struct command_variant *variant = &one->variant;
+    if (one->wanted < 0 || one->device < 0)
         return error_set(error, ERROR_USAGE, "--differences and --device must not be negative");
     (void)setenv("CUDA_CACHE_DISABLE", "1", 1); /* what comes from it has no figures */
     int status = command_variant_load(variant, input, error);
     if (status == 0)
         status = macro_check(&variant->template, error);
     if (status == 0)
-        status = single_run_perform(&run, &request, error);
-    if (status == 0)
-        status = print_result(variant, &run, error);
-    single_run_release(&run);
+        status = run_one(one, error);
     command_variant_release(variant);
     return status;
 }
 
 int command_run(int argc, const char **argv, struct error *error)
 {
-    struct single single = {.differences = 10};
+    struct one_run one = {.wanted = 10};
     struct poptOption table[VARIANT_OPTIONS + 4] = {
         [VARIANT_OPTIONS] = option_number(
-            "differences", 0, &single.differences,
+            "differences", 0, &one.wanted,
             "how many elements of a wrong result to print (default: 10, at most 100)"),
-        option_number("device", 'd', &single.device, "the GPU, counted from 0 (default: 0)"),
-        option_flag("no-wait", 0, &single.no_wait,
+        option_number("device", 'd', &one.device, "the GPU, counted from 0 (default: 0)"),
+        option_flag("no-wait", 0, &one.no_wait,
                     "fail if another run is using the GPU (default: wait for it)"),
         POPT_TABLEEND};
     const struct command_line line = {
@@ -141,7 +251,7 @@ int command_run(int argc, const char **argv, struct error *error)
         "is wrong, prints elements that differ from what is expected. Needs no sweep\n"
         "file, and stores nothing.\n\n"
         "Example: autotune run --kernel reduce_sum --set block_size=256 --set n=2^20",
-        perform, &single};
-    command_variant_options(&single.variant, table);
+        perform, &one};
+    command_variant_options(&one.variant, table);
     return command_perform(argc, argv, &line, error);
 }

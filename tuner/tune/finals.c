@@ -1,4 +1,4 @@
-#include "tune/finals.h"
+#include "tune/tuning.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"

@@ -1,4 +1,4 @@
-#include "tune/job_space.h"
+#include "tune/tuning_job.h"
 
 #include "base/alloc.h"
 #include "search/search_space.h"

@@ -76,16 +76,6 @@ notify(const struct run *run, const char *format, ...)
     run->options.notice(run->options.user, &notice);
 }
 
-/* Last, since there may be much to remove. */
-static void end_cache_use(struct run *run)
-{
-    struct error error;
-    uint64_t written = run->pool != NULL ? compile_pool_counts(run->pool).written_bytes : 0;
-    if (cubin_cache_use_end(&run->cache_use, run->cache, written, run->cache_limit_bytes, &error) !=
-        0)
-        notify(run, "the cubin cache was not trimmed to its limit: %s", error.message);
-}
-
 void run_release(struct run *run)
 {
     for (size_t i = 0; i < run->job_count; i++)
@@ -97,7 +87,11 @@ void run_release(struct run *run)
         team_release(&run->groups[i].team);
     free(run->groups);
     fleet_release(&run->fleet);
-    end_cache_use(run);
+    struct error error;
+    uint64_t written = run->pool != NULL ? compile_pool_counts(run->pool).written_bytes : 0;
+    if (cubin_cache_use_end(&run->cache_use, run->cache, written, run->cache_limit_bytes, &error) !=
+        0) /* last, since there may be much to remove */
+        notify(run, "the cubin cache was not trimmed to its limit: %s", error.message);
     free(run->cache);
     compile_pool_free(run->pool);
     event_loop_release(&run->loop);
@@ -119,85 +113,53 @@ static void describe_run(struct run *run)
     environment->static_mode = run->options.arch != NULL;
 }
 
-static const struct device_list *chosen_devices(const struct run *run)
-{
-    return device_list_is_stated(&run->options.devices) ? &run->options.devices
-                                                        : &run->sweep->devices;
-}
-
-static int check_storage(struct run *run, struct error *error)
-{
-    run->cache = cubin_cache_default_folder();
-    int status = cubin_cache_check_folder(run->cache, error);
-    if (status == 0)
-        status = storage_check_record(run->results, run->options.record_on_network, error);
-    if (status == 0 && !run->options.part)
-        storage_notice(run->results, run->cache, run->options.notice, run->options.user);
-    return status;
-}
-
-/* While we use it, nobody removes entries. */
-static int begin_cache_use(struct run *run, struct error *error)
-{
-    if (cubin_cache_use_begin(&run->cache_use, run->cache))
-        return 0;
-    notify(run, "waiting for another process, which is removing entries of the cubin cache in '%s'",
-           run->cache);
-    return cubin_cache_use_wait(&run->cache_use, error);
-}
-
 static int start_workers(struct run *run, struct error *error)
 {
+    const struct device_list *devices =
+        device_list_is_stated(&run->options.devices) ? &run->options.devices : &run->sweep->devices;
     struct compile_pool_options options = {.workers = run->options.workers,
                                            .nodes = run->options.nodes,
                                            .compile_timeout_s = run->sweep->compile_timeout_s,
                                            .cache_folder = run->cache};
-    int status = begin_cache_use(run, error);
+    int status = 0;
+    if (!cubin_cache_use_begin(&run->cache_use, run->cache)) { /* then nobody removes entries */
+        notify(run,
+               "waiting for another process, which is removing entries of the cubin cache in '%s'",
+               run->cache);
+        status = cubin_cache_use_wait(&run->cache_use, error);
+    }
     if (status == 0 && !run->environment.static_mode) /* first: the driver takes longest */
-        status =
-            fleet_start(&run->fleet, chosen_devices(run), run->options.nodes, &run->loop, error);
-    if (status == 0)
-        status = compile_pool_new(&run->pool, &run->loop, &options, error);
-    return status;
+        status = fleet_start(&run->fleet, devices, run->options.nodes, &run->loop, error);
+    return status != 0 ? status : compile_pool_new(&run->pool, &run->loop, &options, error);
 }
 
-static int refuse_unlike(const struct fleet_gpu *gpu, const struct fleet_gpu *lead,
-                         struct error *error)
-{
-    char node[NODE_SUFFIX_BYTES];
-    char lead_node[NODE_SUFFIX_BYTES];
-    return error_set(error, ERROR_USAGE,
-                     "GPU %d%s is a '%s' like GPU %d%s, but with other memory, clocks or limits; "
-                     "choose one of them with --device",
-                     gpu->ordinal, node_suffix(gpu->node, node), lead->gpu.name, lead->ordinal,
-                     node_suffix(lead->node, lead_node));
-}
-
-/* Machine code may be the same; what the driver does with it is not. */
-static int refuse_driver(const struct fleet_gpu *gpu, const struct fleet_gpu *lead,
-                         struct error *error)
-{
-    return error_set(error, ERROR_DEVICE,
-                     "node '%s' has driver %s, and '%s' has %s for the same GPU, '%s'; install the "
-                     "same on both",
-                     gpu->node != NULL ? gpu->node->host : "", gpu->gpu.driver,
-                     lead->node != NULL ? lead->node->host : "", lead->gpu.driver, gpu->gpu.name);
-}
-
-/* The group of GPUs like this one; a new one if there is none. */
+/* The group of GPUs like this one; a new one if there is none. Machine code may be the same for two drivers; what they
+ * do with it is not. */
 static int find_group(struct run *run, const struct fleet_gpu *gpu, struct run_group **group,
                       struct error *error)
 {
+    char node[NODE_SUFFIX_BYTES];
+    char lead_node[NODE_SUFFIX_BYTES];
     for (size_t i = 0; i < run->group_count; i++) {
         const struct gpu *other = &run->groups[i].environment.gpu;
+        const struct fleet_gpu *lead = team_lead(&run->groups[i].team);
         *group = &run->groups[i];
         bool alike = gpu_alike(&gpu->gpu, other);
         if (alike && strcmp(gpu->gpu.driver, other->driver) != 0)
-            return refuse_driver(gpu, team_lead(&(*group)->team), error);
+            return error_set(error, ERROR_DEVICE,
+                             "node '%s' has driver %s, and '%s' has %s for the same GPU, '%s'; "
+                             "install the same on both",
+                             gpu->node != NULL ? gpu->node->host : "", gpu->gpu.driver,
+                             lead->node != NULL ? lead->node->host : "", lead->gpu.driver,
+                             gpu->gpu.name);
         if (alike)
             return 0;
         if (strcmp(gpu->gpu.name, other->name) == 0 && strcmp(gpu->gpu.arch, other->arch) == 0)
-            return refuse_unlike(gpu, team_lead(&(*group)->team), error);
+            return error_set(error, ERROR_USAGE,
+                             "GPU %d%s is a '%s' like GPU %d%s, but with other memory, clocks or "
+                             "limits; choose one of them with --device",
+                             gpu->ordinal, node_suffix(gpu->node, node), lead->gpu.name,
+                             lead->ordinal, node_suffix(lead->node, lead_node));
     }
     *group = &run->groups[run->group_count++];
     **group = (struct run_group){.run = run, .environment = run->environment};
@@ -242,26 +204,6 @@ static void describe_cluster(struct run *run)
         notify(run, "%s", run->cluster);
 }
 
-static int find_gpus(struct run *run, struct error *error)
-{
-    int status = run->environment.static_mode
-                     ? gpu_from_arch(run->options.arch, &run->environment.gpu, error)
-                     : fleet_identify(&run->fleet, error);
-    describe_cluster(run);
-    return status != 0 ? status : make_groups(run, error);
-}
-
-/* Nobody else times anything on these GPUs meanwhile. Before the record is asked, so that what the
- * other run measured is known to this one. */
-static int lock_gpus(struct run *run, struct error *error)
-{
-    const struct fleet_notice notice = {run->options.notice, run->options.user};
-    int64_t waited_ns;
-    int status = fleet_lock(&run->fleet, run->options.no_wait, &notice, &waited_ns, error);
-    run->limits.begin_ns += waited_ns; /* waiting is free */
-    return status;
-}
-
 static int find_compiler(struct run *run, struct error *error)
 {
     const char *nvrtc;
@@ -279,8 +221,8 @@ static int open_record(struct run *run, struct error *error)
     char *path = alloc_format("%s/record.sqlite", run->results);
     struct record_repair repair = {0};
     timings_stage(&run->timings, TIMING_RECORD);
-    int status = write_file_make_folders(path, error);
-    if (status == 0)
+    int status = run->options.unrecorded ? 0 : write_file_make_folders(path, error);
+    if (status == 0 && !run->options.unrecorded)
         status = record_open(&run->record, path, &repair, error);
     if (repair.set_aside != NULL)
         notify(run, "'%s' %s; it is now '%s', and everything is measured again", path,
@@ -296,7 +238,7 @@ static int check_tuned(struct run *run, struct error *error)
 {
     struct tuned_file tuned;
     struct write_file file;
-    if (run->environment.static_mode)
+    if (run->environment.static_mode || run->options.unrecorded)
         return 0;
     int status = tuned_file_read(run->tuned, &tuned, error);
     for (size_t i = 0; i < tuned.skipped_count; i++)
@@ -321,40 +263,22 @@ static void pass_doubt(void *user, const struct tuning_job *job, const struct co
                              job->study.result_count - job->known_count);
 }
 
-/* Hands out jobs now and then while many are being requested, if there are enough for all workers. */
-static int hand_out(struct run *run, size_t requests, struct error *error)
-{
-    bool due = requests % 32 == 0 &&
-               compile_pool_counts(run->pool).waiting >= 2 * compile_pool_counts(run->pool).workers;
-    return due ? event_loop_step(&run->loop, 0, error) : 0;
-}
-
-/* Requests compile jobs for each group in turn, so that none waits for those of the others. */
+/* Requests compile jobs for each group in turn, so that none waits for those of the others. Hands them out now and
+ * then, if there are enough for all workers. */
 static int compile_first(struct run *run, struct error *error)
 {
     int status = 1;
     for (size_t requests = 1; status == 1; requests++) {
-        status = hand_out(run, requests, error);
+        const struct compile_pool_counts counts = compile_pool_counts(run->pool);
+        status = requests % 32 == 0 && counts.waiting >= 2 * counts.workers
+                     ? event_loop_step(&run->loop, 0, error)
+                     : 0;
         for (size_t i = 0; i < run->group_count && status >= 0; i++) {
             int requested = compile_ahead_next(&run->groups[i].ahead, error);
             status = requested != 0 ? requested : status;
         }
     }
     return status;
-}
-
-static void say_refuted(const struct run *run)
-{
-    size_t refuted = 0;
-    for (size_t i = 0; i < run->job_count; i++)
-        for (size_t j = 0; j < run->jobs[i].study.result_count; j++)
-            refuted += result_is_refuted(&run->jobs[i].study.results[j]);
-    if (refuted > 0 && !run->options.quiet)
-        notify(
-            run,
-            "%zu variant%s not measured again: wrong or crashed before, with the same code, data "
-            "and driver; another folder for --results would forget that",
-            refuted, refuted == 1 ? " is" : "s are");
 }
 
 /* All jobs first, and their compile jobs, so that the compiler works ahead of the GPUs. */
@@ -370,8 +294,16 @@ static int make_jobs(struct run *run, struct error *error)
     run->jobs = alloc_zeroed(count * run->group_count, sizeof *run->jobs);
     for (size_t i = 0; i < run->group_count && status == 0; i++)
         status = run_group_plan(&run->groups[i], &run->jobs[i * count], &total, &searched, error);
-    if (status == 0 && run->options.remeasure)
-        say_refuted(run);
+    size_t refuted = 0;
+    for (size_t i = 0; i < run->job_count; i++)
+        for (size_t j = 0; j < run->jobs[i].study.result_count; j++)
+            refuted += result_is_refuted(&run->jobs[i].study.results[j]);
+    if (status == 0 && run->options.remeasure && refuted > 0 && !run->options.quiet)
+        notify(
+            run,
+            "%zu variant%s not measured again: wrong or crashed before, with the same code, data "
+            "and driver; another folder for --results would forget that",
+            refuted, refuted == 1 ? " is" : "s are");
     if (status == 0)
         status = compile_first(run, error);
     progress_start(&run->progress, searched ? 0 : total, run->options.quiet);
@@ -381,18 +313,10 @@ static int make_jobs(struct run *run, struct error *error)
     return status;
 }
 
-static bool nothing_to_do(const struct run *run)
-{
-    for (size_t i = 0; i < run->group_count; i++)
-        if (!run_group_is_done(&run->groups[i]))
-            return false;
-    return true;
-}
-
 /* --- working --- */
 
 /* Every group at the same time. */
-static int work(struct run *run, struct error *error)
+int run_work(struct run *run, struct error *error)
 {
     if (run->environment.static_mode)
         return run_group_check(&run->groups[0], error);
@@ -470,9 +394,14 @@ void run_init(struct run *run, const struct run_options *options)
     timings_start(&run->timings);
 }
 
-/* The GPU, the compiler and the record; then every job of the sweep. */
-static int prepare_run(struct run *run, struct error *error)
+int run_prepare(struct run *run, const struct sweep *sweep, struct error *error)
 {
+    run->sweep = sweep;
+    run->watch = (struct compile_watch){.doubt = &run->doubt, .doubted = pass_doubt, .user = run};
+    run->limits.sweep = sweep;
+    run->tuned = run->options.tuned != NULL ? run->options.tuned : sweep->tuned;
+    run->results = run->options.results != NULL ? run->options.results : sweep->results;
+    run->cache = cubin_cache_default_folder();
     describe_run(run);
     int status = cubin_cache_limit(&run->cache_limit_bytes, error);
     if (status == 0)
@@ -480,7 +409,11 @@ static int prepare_run(struct run *run, struct error *error)
     if (status == 0)
         status = worker_check_timeout(error);
     if (status == 0)
-        status = check_storage(run, error);
+        status = cubin_cache_check_folder(run->cache, error);
+    if (status == 0 && !run->options.unrecorded)
+        status = storage_check_record(run->results, run->options.record_on_network, error);
+    if (status == 0 && !run->options.part)
+        storage_notice(run->results, run->cache, run->options.notice, run->options.user);
     if (status == 0)
         status = check_tuned(run, error);
     if (status == 0)
@@ -489,12 +422,23 @@ static int prepare_run(struct run *run, struct error *error)
         status = open_record(run, error);
     timings_stage(&run->timings, TIMING_CONTEXT);
     if (status == 0)
-        status = find_gpus(run, error);
+        status = run->environment.static_mode
+                     ? gpu_from_arch(run->options.arch, &run->environment.gpu, error)
+                     : fleet_identify(&run->fleet, error);
+    if (status == 0) {
+        describe_cluster(run);
+        status = make_groups(run, error);
+    }
     timings_stage(&run->timings, TIMING_COMPILE);
     if (status == 0)
         status = find_compiler(run, error);
-    if (status == 0)
-        status = lock_gpus(run, error);
+    if (status ==
+        0) { /* before the record is asked, so that what another run measured is known to this one */
+        const struct fleet_notice notice = {run->options.notice, run->options.user};
+        int64_t waited_ns;
+        status = fleet_lock(&run->fleet, run->options.no_wait, &notice, &waited_ns, error);
+        run->limits.begin_ns += waited_ns; /* waiting is free */
+    }
     for (size_t i = 0; i < run->group_count; i++)
         run->groups[i].limits = run->limits;
     return status != 0 ? status : make_jobs(run, error);
@@ -512,18 +456,16 @@ static void warn_of_blindness(const struct run *run)
 
 int run_sweep(struct run *run, const struct sweep *sweep, struct error *error)
 {
-    run->sweep = sweep;
-    run->watch = (struct compile_watch){.doubt = &run->doubt, .doubted = pass_doubt, .user = run};
-    run->limits.sweep = sweep;
-    run->tuned = run->options.tuned != NULL ? run->options.tuned : sweep->tuned;
-    run->results = run->options.results != NULL ? run->options.results : sweep->results;
-    int status = prepare_run(run, error);
+    int status = run_prepare(run, sweep, error);
     bool prepared = status == 0;
-    if (status == 0 && nothing_to_do(run) && run->refused_count == 0 && !run->options.quiet &&
+    bool nothing_to_do = true;
+    for (size_t i = 0; i < run->group_count; i++)
+        nothing_to_do = nothing_to_do && run_group_is_done(&run->groups[i]);
+    if (status == 0 && nothing_to_do && run->refused_count == 0 && !run->options.quiet &&
         !run->options.part)
         notify(run, "nothing to do: everything is in the record; --remeasure measures again");
     if (status == 0)
-        status = work(run, error);
+        status = run_work(run, error);
     fleet_end_begin(&run->fleet); /* meanwhile, the results are reported and the record is closed */
     progress_end(&run->progress);
     warn_of_blindness(run);

@@ -21,11 +21,10 @@
 #include "record/study.h"
 #include "template/sweep.h"
 #include "tune/budget.h"
-#include "tune/compile_ahead.h"
 #include "tune/fleet.h"
 #include "tune/progress.h"
 #include "tune/team.h"
-#include "tune/tuning_job.h"
+#include "tune/tuning.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,6 +61,7 @@ struct run_options {
     bool record_on_network;     /* the record may be on a network file system */
     bool quiet;                 /* no progress line */
     bool history;               /* a progress line that shows how the best improved */
+    bool unrecorded; /* nothing is kept: neither record nor tuned INI; `part` goes with it */
     bool part; /* one of several runs of a command: the tuned INI is left alone, and nobody is told
                   that there is nothing to do */
     const struct bindings *suggestions; /* what a search tries first */
@@ -74,7 +74,7 @@ struct run_options {
     /* The first variants all failed to compile with the message in `doubt`, and `left` more are to be
      * tried. The run goes on unless a signal ends it. NULL: nobody is asked. */
     void (*doubted)(void *user, const char *kernel, const struct compile_doubt *doubt, size_t left);
-    /* A study is complete: the place to write its report. An error ends the run. */
+    /* A study is complete: the place to write its report. An error ends the run. NULL: nothing is done. */
     int (*study_done)(void *user, const struct study *study, struct error *error);
 };
 
@@ -88,7 +88,7 @@ struct run_group {
     struct tuning_job *jobs;        /* one for each kernel and problem; a part of the run's */
     size_t job_count;
     struct compile_ahead ahead;
-    struct compile_job *support; /* the tuner's own kernels; NULL: there is nothing to do */
+    struct tuning tuning; /* without `support` if there is nothing to do */
     struct run_limits limits;
 };
 
@@ -122,6 +122,11 @@ struct run {
 
 /* Starts the clock; nothing else runs yet. */
 void run_init(struct run *run, const struct run_options *options);
+
+/* The first two parts of run_sweep(), for a caller that looks at the jobs in between: everything up to the first
+ * variant, and every job. */
+int run_prepare(struct run *run, const struct sweep *sweep, struct error *error);
+int run_work(struct run *run, struct error *error);
 
 /*
  * Runs the sweep, which must outlive the run. Returns 0 when every job is complete or refused for

@@ -5,9 +5,6 @@
 #include "compile/compile_worker.h"
 #include "record/tuned_file.h"
 #include "template/problem_check.h"
-#include "tune/job_space.h"
-#include "tune/static_check.h"
-#include "tune/tune_job.h"
 
 #include <stdlib.h>
 
@@ -40,16 +37,9 @@ static int refuse_job(struct run *run, struct tuning_job *job, const struct erro
     run->refused_count++;
     if (run->refusal.code == 0 || run->refusal.code == ERROR_MEMORY)
         run->refusal = *refusal;
-    return record_refuse(run->record, job->record_id, error_text(refusal, text), error);
-}
-
-static int check_memory(struct run *run, struct tuning_job *job, struct error *error)
-{
-    struct error refusal;
-    if (run->environment.static_mode || tuning_job_is_complete(job) ||
-        job_memory_check(job, &refusal) == 0)
-        return 0;
-    return refuse_job(run, job, &refusal, error);
+    return run->record == NULL
+               ? 0
+               : record_refuse(run->record, job->record_id, error_text(refusal, text), error);
 }
 
 /* If an expression fails for the problem itself, for example a negative length, no variant of it is
@@ -59,8 +49,7 @@ static int check_problem(struct run *run, struct tuning_job *job, struct error *
     struct error reason;
     char text[ERROR_TEXT_BYTES];
     int status = 0;
-    if (tuning_job_is_complete(job) ||
-        problem_check(&job->kernel->template, &job->fixed, &reason) == 0)
+    if (job->study.complete || problem_check(&job->kernel->template, &job->fixed, &reason) == 0)
         return 0;
     if (job->proposer != NULL && job->study.result_count == 0) { /* one stands for all */
         size_t index;
@@ -78,14 +67,6 @@ static int check_problem(struct run *run, struct tuning_job *job, struct error *
     return status;
 }
 
-/* When a problem's space has to be counted, of so many problems. */
-static int64_t counting_end_ns(double budget_s, size_t problems)
-{
-    int64_t share_ns = (int64_t)(counting_share * budget_s * 1e9) / (int64_t)problems;
-    return budget_s <= 0 ? INT64_MAX
-                         : clock_ns() + (share_ns > COUNTING_NS ? share_ns : COUNTING_NS);
-}
-
 static int make_job(struct run_group *group, const struct sweep_kernel *kernel,
                     const struct bindings *problem, size_t problems, struct error *error)
 {
@@ -97,8 +78,9 @@ static int make_job(struct run_group *group, const struct sweep_kernel *kernel,
     job->launch_timeout_s = run->sweep->launch_timeout_s;
     job->compile_memory_mb = compile_worker_memory_mb();
     job->watch = &run->watch;
-    int status =
-        record_begin(run->record, &job->study, run->options.remeasure, &job->record_id, error);
+    int status = run->record == NULL ? 0
+                                     : record_begin(run->record, &job->study,
+                                                    run->options.remeasure, &job->record_id, error);
     if (status != 0)
         return status;
     struct sweep_limits limits = {0};
@@ -106,8 +88,11 @@ static int make_job(struct run_group *group, const struct sweep_kernel *kernel,
         limits = run_limits_of(&group->limits, kernel);
     if (limits.budget_s <= 0 && limits.evaluations == 0)
         return job_space_enumerate(job, error);
-    return job_space_search(job, limits.evaluations, counting_end_ns(limits.budget_s, problems),
-                            error);
+    int64_t share_ns = (int64_t)(counting_share * limits.budget_s * 1e9) / (int64_t)problems;
+    int64_t end_ns = limits.budget_s <= 0
+                         ? INT64_MAX
+                         : clock_ns() + (share_ns > COUNTING_NS ? share_ns : COUNTING_NS);
+    return job_space_search(job, limits.evaluations, end_ns, error);
 }
 
 /* Puts a job's variants in order, and adds to `*total` how many are to be done. */
@@ -116,43 +101,46 @@ static int plan_order(struct run *run, struct tuning_job *job, size_t *total, st
     if (run->environment.static_mode) {
         tuning_job_shuffle(job);
         *total += job->order_count;
-        return job->order_count == 0 || tuning_job_is_complete(job)
+        return job->order_count == 0 || job->study.complete
                    ? 0
                    : tuning_job_request_reference(job, run->pool, error);
     }
     if (job->refused)
         return 0;
     *total += job->study.result_count - job->known_count;
-    bool idle = tuning_job_is_complete(job) || !tuning_job_can_win(job);
+    bool idle = job->study.complete || !tuning_job_can_win(job);
     return idle ? 0 : tuning_job_compile(job, run->pool, error);
 }
 
-static int make_jobs(struct run_group *group, struct error *error)
+/* Ends the progress line first. */
+static void pass_notice(void *user, const struct error *notice)
 {
-    const struct sweep *sweep = group->run->sweep;
-    size_t problems = 0;
-    int status = 0;
-    for (size_t i = 0; i < sweep->kernel_count; i++)
-        problems += sweep->kernels[i].problem_count;
-    for (size_t i = 0; i < sweep->kernel_count && status == 0; i++) {
-        const struct sweep_kernel *kernel = &sweep->kernels[i];
-        for (size_t j = 0; j < kernel->problem_count && status == 0; j++)
-            status = make_job(group, kernel, &kernel->problems[j], problems, error);
-    }
-    return status;
+    struct run *run = user;
+    progress_end(&run->progress);
+    run->options.notice(run->options.user, notice);
 }
 
 int run_group_plan(struct run_group *group, struct tuning_job *jobs, size_t *total, bool *searched,
                    struct error *error)
 {
     struct run *run = group->run;
+    const struct sweep *sweep = run->sweep;
+    struct error refusal;
+    size_t problems = 0;
+    int status = 0;
     group->jobs = jobs;
-    int status = make_jobs(group, error);
+    for (size_t i = 0; i < sweep->kernel_count; i++)
+        problems += sweep->kernels[i].problem_count;
+    for (size_t i = 0; i < sweep->kernel_count; i++)
+        for (size_t j = 0; j < sweep->kernels[i].problem_count && status == 0; j++)
+            status = make_job(group, &sweep->kernels[i], &sweep->kernels[i].problems[j], problems,
+                              error);
     for (size_t i = 0; i < group->job_count && status == 0; i++) {
         struct tuning_job *job = &group->jobs[i];
         status = check_problem(run, job, error);
-        if (status == 0)
-            status = check_memory(run, job, error);
+        if (status == 0 && !run->environment.static_mode && !job->study.complete &&
+            job_memory_check(job, &refusal) != 0)
+            status = refuse_job(run, job, &refusal, error);
         *searched = *searched || job->proposer != NULL;
         if (status == 0)
             status = plan_order(run, job, total, error);
@@ -161,16 +149,30 @@ int run_group_plan(struct run_group *group, struct tuning_job *jobs, size_t *tot
         (struct compile_ahead){.pool = run->pool,
                                .jobs = group->jobs,
                                .job_count = group->job_count,
-                               .workers = compile_pool_counts(run->pool).workers,
                                .sample = run->environment.static_mode ? STATIC_SAMPLE : 0};
+    group->tuning = (struct tuning){.pool = run->pool,
+                                    .ahead = &group->ahead,
+                                    .loop = &run->loop,
+                                    .team = &group->team,
+                                    .record = run->record,
+                                    .progress = &run->progress,
+                                    .timings = &run->timings,
+                                    .launch_timeout_s = sweep->launch_timeout_s,
+                                    .notice = pass_notice,
+                                    .user = run};
+    if (run->options.exhaustive > 0)
+        group->tuning.rules = (struct race_rules){.everyone = true,
+                                                  .minimum_rounds = run->options.exhaustive,
+                                                  .maximum_rounds = run->options.exhaustive};
     if (status != 0 || run->environment.static_mode || run_group_is_done(group))
         return status;
-    return tune_job_request_support(run->pool, group->environment.gpu.arch, &group->support, error);
+    return tune_job_request_support(run->pool, group->environment.gpu.arch, &group->tuning.support,
+                                    error);
 }
 
 static bool is_to_do(const struct tuning_job *job)
 {
-    return !tuning_job_is_complete(job) && !job->refused;
+    return !job->study.complete && !job->refused;
 }
 
 bool run_group_is_done(const struct run_group *group)
@@ -182,14 +184,6 @@ bool run_group_is_done(const struct run_group *group)
 }
 
 /* --- working --- */
-
-/* Ends the progress line first. */
-static void pass_run_notice(void *user, const struct error *notice)
-{
-    struct run *run = user;
-    progress_end(&run->progress);
-    run->options.notice(run->options.user, notice);
-}
 
 static int update_tuned(struct run *run, const struct study *study, struct error *error)
 {
@@ -203,16 +197,17 @@ static int update_tuned(struct run *run, const struct study *study, struct error
         tuned_entry_from_study(study, &entry);
         status = tuned_file_update(run->tuned, &entry, 1, &taken, error);
     }
-    return status != 0 ? status
-                       : tuned_file_refute(run->tuned, study, 1, pass_run_notice, run, error);
+    return status != 0 ? status : tuned_file_refute(run->tuned, study, 1, pass_notice, run, error);
 }
 
 static int finish_job(struct run *run, struct tuning_job *job, struct error *error)
 {
     int status = update_tuned(run, &job->study, error);
-    tuning_job_drop_all(job, run->pool);
     timings_stage(&run->timings, TIMING_REPORT);
-    return status != 0 ? status : run->options.study_done(run->options.user, &job->study, error);
+    if (status == 0 && run->options.study_done != NULL)
+        status = run->options.study_done(run->options.user, &job->study, error);
+    tuning_job_drop_all(job, run->pool);
+    return status;
 }
 
 /* What became of a job. If it does not fit in memory, or its expected results cannot be made while there
@@ -229,20 +224,15 @@ static int spare_others(struct run_group *group, struct tuning_job *job, int sta
 int run_group_check(struct run_group *group, struct error *error)
 {
     struct run *run = group->run;
-    struct static_check check = {.pool = run->pool,
-                                 .ahead = &group->ahead,
-                                 .progress = &run->progress,
-                                 .timings = &run->timings,
-                                 .record = run->record};
     int status = 0;
     for (size_t i = 0; i < group->job_count && status == 0; i++)
         status = spare_others(group, &group->jobs[i],
-                              static_check_sample(&check, &group->jobs[i], error), error);
+                              static_check_sample(&group->tuning, &group->jobs[i], error), error);
     for (size_t i = 0; i < group->job_count && status == 0; i++) {
         struct tuning_job *job = &group->jobs[i];
         if (job->refused)
             continue;
-        status = static_check_rest(&check, job, error);
+        status = static_check_rest(&group->tuning, job, error);
         if (status == 0)
             status = finish_job(run, job, error);
     }
@@ -281,36 +271,30 @@ static int tell_near(struct run *run, struct tuning_job *job, struct error *erro
     return status;
 }
 
-/* Tells the search of the suggestions, as if each was a little slower elsewhere than the one before. */
-static void tell_suggestions(const struct run *run, struct tuning_job *job)
+/* Tells a job's search of the suggestions, as if each was a little slower elsewhere than the one before, and
+ * of what is near; then has its first proposals, those by `end_ns`, compiled. */
+static int begin_search(struct run *run, struct tuning_job *job, int64_t end_ns,
+                        struct error *error)
 {
-    size_t count = run->options.suggestion_count;
-    if (count == 0)
-        return;
+    const size_t count = run->options.suggestion_count;
+    if (job->proposer == NULL)
+        return 0;
     struct result *results = alloc_zeroed(count, sizeof *results);
     for (size_t i = 0; i < count; i++)
         results[i] = (struct result){.parameters = run->options.suggestions[i], /* borrowed */
                                      .outcome = OUTCOME_MEASURED,
                                      .time = {.count = 1, .median_ns = 1000 + 10 * (double)i}};
     const struct study study = {.results = results, .result_count = count};
-    proposer_know(job->proposer, &study);
+    if (count > 0)
+        proposer_know(job->proposer, &study);
     free(results);
-}
-
-/* Has the search's first proposals, those by `end_ns`, compiled. */
-static int begin_search(struct run *run, struct tuning_job *job, int64_t end_ns,
-                        struct error *error)
-{
-    if (job->proposer == NULL)
-        return 0;
-    tell_suggestions(run, job);
     int status = tell_near(run, job, error);
     return status != 0 ? status : tune_job_prepare(job, run->pool, end_ns, error);
 }
 
-static int tune_one(struct run_group *group, struct tuning *tuning, size_t index,
-                    struct error *error)
+static int tune_one(struct run_group *group, size_t index, struct error *error)
 {
+    struct tuning *tuning = &group->tuning;
     struct tuning_job *job = &group->jobs[index];
     int64_t now_ns = clock_ns();
     size_t of_kernel;
@@ -324,44 +308,18 @@ static int tune_one(struct run_group *group, struct tuning *tuning, size_t index
     return status != 0 ? status : tune_job(tuning, job, error);
 }
 
-static void pass_notice(void *user, const struct error *notice)
-{
-    const struct run_group *group = user;
-    pass_run_notice(group->run, notice);
-}
-
-static int complete_one(struct run_group *group, struct tuning *tuning, size_t index,
-                        struct error *error)
-{
-    struct tuning_job *job = &group->jobs[index];
-    int status = is_to_do(job) ? tune_one(group, tuning, index, error) : 0;
-    if (status == 0)
-        status = finish_job(group->run, job, error);
-    return spare_others(group, job, status, error);
-}
-
 int run_group_tune(void *owner, struct error *error)
 {
     struct run_group *group = owner;
-    struct run *run = group->run;
-    struct tuning tuning = {.pool = run->pool,
-                            .ahead = &group->ahead,
-                            .loop = &run->loop,
-                            .team = &group->team,
-                            .record = run->record,
-                            .progress = &run->progress,
-                            .timings = &run->timings,
-                            .launch_timeout_s = run->sweep->launch_timeout_s,
-                            .notice = pass_notice,
-                            .user = group};
-    if (run->options.exhaustive > 0)
-        tuning.rules = (struct race_rules){.everyone = true,
-                                           .minimum_rounds = run->options.exhaustive,
-                                           .maximum_rounds = run->options.exhaustive};
     int status = 0;
-    tuning.support = group->support;
-    for (size_t i = 0; i < group->job_count && status == 0; i++)
-        if (!group->jobs[i].refused)
-            status = complete_one(group, &tuning, i, error);
+    for (size_t i = 0; i < group->job_count && status == 0; i++) {
+        struct tuning_job *job = &group->jobs[i];
+        if (job->refused)
+            continue;
+        status = is_to_do(job) ? tune_one(group, i, error) : 0;
+        if (status == 0)
+            status = finish_job(group->run, job, error);
+        status = spare_others(group, job, status, error);
+    }
     return status;
 }

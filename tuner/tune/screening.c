@@ -1,4 +1,4 @@
-#include "tune/screening.h"
+#include "tune/tuning.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -6,7 +6,6 @@
 #include "base/statistics.h"
 #include "base/task.h"
 #include "tune/kernel_stats.h"
-#include "tune/static_check.h"
 #include "tune/twins.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "tune/static_check.h"
+#include "tune/tuning.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -117,89 +117,79 @@ bool static_check_variant(struct tuning_job *job, size_t index)
 
 /* Seconds until the run is done. The coordinator checks variants while others are compiled; those
  * that share a binary with another wait for nothing. */
-static double left_s(const struct static_check *check)
+static double left_s(const struct tuning *tuning)
 {
     size_t jobs;
-    double compile_s = compile_pool_left_s(check->pool, &jobs);
-    size_t ahead = compile_ahead_left(check->ahead);
+    double compile_s = compile_pool_left_s(tuning->pool, &jobs);
+    size_t ahead = compile_ahead_left(tuning->ahead);
     if (jobs > 0) { /* those that are not requested yet take as long as those that are */
         compile_s += compile_s / (double)jobs * (double)ahead;
         jobs += ahead;
     }
-    size_t left = check->progress->total - check->progress->done;
+    size_t left = tuning->progress->total - tuning->progress->done;
     size_t alone = left > jobs ? left - jobs : 0;
-    double check_s = (double)check->busy_ns * 1e-9 / (double)check->checked;
+    double check_s = (double)tuning->busy_ns * 1e-9 / (double)tuning->checked;
     return fmax(compile_s, check_s * (double)(left - alone)) + check_s * (double)alone;
 }
 
-static int keep_checked(struct static_check *check, struct tuning_job *job, size_t index,
-                        struct error *error)
-{
-    if (static_check_variant(job, index))
-        tuning_job_conclude(job, index, OUTCOME_COMPILED, NULL);
-    return record_result(check->record, job->record_id, &job->study.results[index], "screening",
-                         error);
-}
-
-static int check_one(struct static_check *check, struct tuning_job *job, size_t index,
+static int check_one(struct tuning *tuning, struct tuning_job *job, size_t index,
                      struct error *error)
 {
-    timings_stage(check->timings, TIMING_COMPILE);
-    int status = compile_ahead_fill(check->ahead, error);
+    timings_stage(tuning->timings, TIMING_COMPILE);
+    int status = compile_ahead_fill(tuning->ahead, error);
     if (status == 0 && job->compile_jobs[index] == NULL)
-        status = tuning_job_request(job, check->pool, index, error);
+        status = tuning_job_request(job, tuning->pool, index, error);
     if (status == 0)
-        status = compile_pool_wait(check->pool, job->compile_jobs[index], error);
+        status = compile_pool_wait(tuning->pool, job->compile_jobs[index], error);
     int64_t begin_ns = clock_ns();
-    if (status == 0 && !job->known[index])
-        status = keep_checked(check, job, index, error);
+    if (status == 0 && !job->known[index]) {
+        if (static_check_variant(job, index))
+            tuning_job_conclude(job, index, OUTCOME_COMPILED, NULL);
+        status = record_result(tuning->record, job->record_id, &job->study.results[index],
+                               "screening", error);
+    }
     if (status != 0)
         return status;
-    tuning_job_drop(job, check->pool, index);
-    check->busy_ns += clock_ns() - begin_ns;
-    check->checked++;
-    progress_add_left(check->progress, job->study.kernel, job->study.results[index].outcome,
-                      progress_is_due(check->progress) ? left_s(check) : 0);
+    tuning_job_drop(job, tuning->pool, index);
+    tuning->busy_ns += clock_ns() - begin_ns;
+    tuning->checked++;
+    progress_add_left(tuning->progress, job->study.kernel, job->study.results[index].outcome,
+                      progress_is_due(tuning->progress) ? left_s(tuning) : 0);
     return 0;
 }
 
-static int check_part(struct static_check *check, struct tuning_job *job, size_t from, size_t to,
+static int check_part(struct tuning *tuning, struct tuning_job *job, size_t from, size_t to,
                       struct error *error)
 {
     int status = 0;
     for (size_t i = from; i < job->order_count && i < to && status == 0; i++)
-        status = check_one(check, job, job->order[i], error);
+        status = check_one(tuning, job, job->order[i], error);
     return status;
 }
 
-/* The references' launches, if any variant is to be compiled. */
-static int check_references(struct static_check *check, struct tuning_job *job, struct error *error)
-{
-    timings_stage(check->timings, TIMING_COMPILE);
-    int status = job->reference != NULL ? compile_pool_wait(check->pool, job->reference, error) : 0;
-    if (status == 0)
-        status = tuning_job_check_references(job, error);
-    job->not_prepared = status == ERROR_CONFIG;
-    return status;
-}
-
-int static_check_sample(struct static_check *check, struct tuning_job *job, struct error *error)
+int static_check_sample(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
     int status = 0;
-    if (!tuning_job_is_complete(job))
-        status = check_references(check, job, error);
-    if (status == 0 && !tuning_job_is_complete(job))
-        status = record_reopen(check->record, job->record_id, error);
-    return status != 0 ? status : check_part(check, job, 0, STATIC_SAMPLE, error);
+    if (!job->study.complete) { /* the references' launches, if any variant is to be compiled */
+        timings_stage(tuning->timings, TIMING_COMPILE);
+        if (job->reference != NULL)
+            status = compile_pool_wait(tuning->pool, job->reference, error);
+        if (status == 0)
+            status = tuning_job_check_references(job, error);
+        job->not_prepared = status == ERROR_CONFIG;
+        if (status == 0)
+            status = record_reopen(tuning->record, job->record_id, error);
+    }
+    return status != 0 ? status : check_part(tuning, job, 0, STATIC_SAMPLE, error);
 }
 
-int static_check_rest(struct static_check *check, struct tuning_job *job, struct error *error)
+int static_check_rest(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
-    int status = check_part(check, job, STATIC_SAMPLE, SIZE_MAX, error);
+    int status = check_part(tuning, job, STATIC_SAMPLE, SIZE_MAX, error);
     if (status == 0)
-        status = compile_pool_confirm(check->pool, error);
-    if (status != 0 || tuning_job_is_complete(job))
+        status = compile_pool_confirm(tuning->pool, error);
+    if (status != 0 || job->study.complete)
         return status;
-    timings_stage(check->timings, TIMING_RECORD);
-    return record_finish(check->record, job->record_id, &job->study, error);
+    timings_stage(tuning->timings, TIMING_RECORD);
+    return record_finish(tuning->record, job->record_id, &job->study, error);
 }

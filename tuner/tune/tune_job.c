@@ -1,13 +1,10 @@
-#include "tune/tune_job.h"
+#include "tune/tuning.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "compile/build.h"
 #include "compile/launch_check.h"
 #include "template/source.h"
-#include "tune/finals.h"
-#include "tune/screening.h"
-#include "tune/static_check.h"
 
 int tune_job_request_support(struct compile_pool *pool, const char *arch,
                              struct compile_job **compile, struct error *error)

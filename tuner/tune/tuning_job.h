@@ -1,8 +1,7 @@
 /*
  * A tuning job: one kernel on one problem. It holds the study that it produces and, for each result,
  * the compile job and whether the outcome is known already, from this run or from the record. The
- * results are of every variant of the space, or of those that a search has proposed so far
- * (job_space.h).
+ * results are of every variant of the space, or of those that a search has proposed so far.
  */
 #ifndef AUTOTUNE_TUNING_JOB_H
 #define AUTOTUNE_TUNING_JOB_H
@@ -82,9 +81,6 @@ void tuning_job_take_environment(struct tuning_job *job);
 /* Whether a variant is measured or may yet be; otherwise nothing is left to do on the device. */
 bool tuning_job_can_win(const struct tuning_job *job);
 
-/* Whether nothing is left to do: every variant known, and a stored verdict on just these. */
-bool tuning_job_is_complete(const struct tuning_job *job);
-
 /*
  * Puts the variants that are not known in the order in which to compile them: shuffled, so that slow
  * drift does not favour a corner of the space, and so that those that are done tell how long the
@@ -159,5 +155,49 @@ void tuning_job_give_up(struct tuning_job *job, size_t index, enum outcome outco
 /* Ends a variant with what the GPU client made of it. */
 void tuning_job_take_answer(struct tuning_job *job, size_t index,
                             const struct device_client_answer *answer);
+
+/*
+ * Keeps the compiler ahead of the GPU, over all jobs of a run in their order, but only so far ahead
+ * that the memory of compile jobs does not grow with the space.
+ */
+struct compile_ahead {
+    struct compile_pool *pool;
+    struct tuning_job *jobs;
+    size_t job_count;
+    size_t sample; /* so many variants of each job before all others */
+    size_t next;   /* the first that may have something to compile */
+};
+
+/* Requests the next compile job. Returns 1; 0 if none is left or enough are held; ERROR_INTERRUPTED or
+ * the error of the request. */
+int compile_ahead_next(struct compile_ahead *ahead, struct error *error);
+
+/* Requests compile jobs until enough are held, to be called whenever one was dropped. Returns 0,
+ * ERROR_INTERRUPTED or the error of the request. */
+int compile_ahead_fill(struct compile_ahead *ahead, struct error *error);
+
+/* How many variants have yet to be requested. */
+size_t compile_ahead_left(const struct compile_ahead *ahead);
+
+/*
+ * job_space.c: the variants that a job begins with: every one of its space, or, for a search, those that the
+ * record has. What the record says of them is taken over; other results are dropped, as are those
+ * that missed a lower time limit than this run's, and duplicates without their twin. A stored verdict
+ * holds if it is on exactly the variants that the job begins with.
+ */
+
+/* ERROR_MEMORY if what all variants need is more than the GPU has; else 0. The device worker checks against the
+ * free memory. */
+int job_memory_check(const struct tuning_job *job, struct error *error);
+
+/* Enumerates the space. Returns 0 or ERROR_CONFIG if a constraint fails or the space has more than
+ * 10^7 variants after constraints. */
+int job_space_enumerate(struct tuning_job *job, struct error *error);
+
+/* Begins a search, of at most `evaluations` variants (0: any number) with those that are known. The size
+ * of the space is estimated if it cannot be counted by `end_ns`, on clock_ns().
+ * Returns 0 or ERROR_CONFIG if a constraint fails. */
+int job_space_search(struct tuning_job *job, size_t evaluations, int64_t end_ns,
+                     struct error *error);
 
 #endif

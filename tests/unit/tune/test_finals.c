@@ -2,9 +2,8 @@
  * The finals with scripted workers: the fastest variant that is right wins, whatever happens on the
  * way. Finals look at the standings after 4, 5, 7 and 12 rounds, of 3 samples each.
  */
-#include "tune/finals.h"
+#include "tune/tuning.h"
 
-#include "tune/screening.h"
 #include "unit/tune/tuning_fixture.h"
 
 enum { ROUND_SAMPLES = 3, MOST_SAMPLES = 12 * ROUND_SAMPLES };

@@ -1,8 +1,7 @@
 /* Several GPUs of one model screen a study together; scripted workers. */
 #include "tune/fleet.h"
 
-#include "tune/finals.h"
-#include "tune/screening.h"
+#include "tune/tuning.h"
 #include "unit/tune/tuning_fixture.h"
 
 #include <jansson.h>

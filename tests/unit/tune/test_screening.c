@@ -1,6 +1,6 @@
 /* The screening with scripted workers: whatever happens, each variant gets its outcome. */
 #include "base/clock.h"
-#include "tune/screening.h"
+#include "tune/tuning.h"
 
 #include "unit/tune/tuning_fixture.h"
 

@@ -6,8 +6,7 @@
 #define AUTOTUNE_TEST_TUNING_FIXTURE_H
 
 #include "base/alloc.h"
-#include "tune/job_space.h"
-#include "tune/tune_job.h"
+#include "tune/tuning.h"
 #include "unit/scratch.h"
 #include "unit/scripted_worker.h"
 
