@@ -99,30 +99,22 @@ static double finalist_ns(const struct allowance *allowance, unsigned rounds)
                                                    allowance->load_ns + REQUEST_NS);
 }
 
-static double finals_reserve_ns(const struct allowance *allowance)
-{
-    if (allowance->fastest_ns <= 0)
-        return 0;
-    return allowance->data_ns + smaller(USUAL_FINALISTS * finalist_ns(allowance, USUAL_ROUNDS),
-                                        finals_share * whole_ns(allowance));
-}
-
-static double look_reserve_ns(const struct allowance *allowance)
-{
-    double one_ns = allowance->trial_ns + LOOK_SAMPLES * allowance->sample_ns;
-    return smaller(ALLOWANCE_LOOK * one_ns, look_share * whole_ns(allowance));
-}
-
 int64_t allowance_look_end(const struct allowance *allowance)
 {
     int64_t end_ns = allowance_end(allowance);
-    return end_ns == EVENT_NEVER ? end_ns : end_ns - (int64_t)finals_reserve_ns(allowance);
+    double finals_ns = smaller(USUAL_FINALISTS * finalist_ns(allowance, USUAL_ROUNDS),
+                               finals_share * whole_ns(allowance));
+    if (end_ns == EVENT_NEVER || allowance->fastest_ns <= 0)
+        return end_ns;
+    return end_ns - (int64_t)(allowance->data_ns + finals_ns);
 }
 
 int64_t allowance_search_end(const struct allowance *allowance)
 {
     int64_t end_ns = allowance_look_end(allowance);
-    double reserve_ns = look_reserve_ns(allowance) + TRIALS_UNDER_WAY * allowance->trial_ns;
+    double one_ns = allowance->trial_ns + LOOK_SAMPLES * allowance->sample_ns;
+    double look_ns = smaller(ALLOWANCE_LOOK * one_ns, look_share * whole_ns(allowance));
+    double reserve_ns = look_ns + TRIALS_UNDER_WAY * allowance->trial_ns;
     return end_ns == EVENT_NEVER ? end_ns : end_ns - (int64_t)reserve_ns;
 }
 

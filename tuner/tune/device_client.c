@@ -99,15 +99,6 @@ static bool has_failed(const json_t *reply)
     return is_event(reply, "failed");
 }
 
-/* A failure has an outcome that is one. */
-static const char *failure_flaw(const json_t *reply)
-{
-    int outcome = outcome_from_name(json_text_member(reply, "outcome"));
-    bool failed = outcome >= 0 && outcome != OUTCOME_MEASURED && outcome != OUTCOME_COMPILED &&
-                  outcome != OUTCOME_DUPLICATE;
-    return failed ? NULL : "outcome";
-}
-
 /* All numbers of its lists, in this order; NaN for what is not a number. A new array. */
 static double *collect(const json_t *reply, size_t *count)
 {
@@ -232,22 +223,16 @@ static const char *read_reply(struct device_reply *read, const json_t *request, 
     const char *what = json_text_member(request, "do");
     free(read->numbers);
     *read = (struct device_reply){0};
-    if (has_failed(reply))
-        return failure_flaw(reply);
+    if (has_failed(reply)) { /* with an outcome that is a failure */
+        int outcome = outcome_from_name(json_text_member(reply, "outcome"));
+        bool failed = outcome >= 0 && outcome != OUTCOME_MEASURED && outcome != OUTCOME_COMPILED &&
+                      outcome != OUTCOME_DUPLICATE;
+        return failed ? NULL : "outcome";
+    }
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(what, kinds[i].request) == 0)
             return read_kind(&kinds[i], request, reply, read);
     return "event";
-}
-
-/* The kernel's statistics, bytes and operations. */
-static void store_stats(const struct device_reply *read, struct result *result)
-{
-#define X(member, type, most) result->stats.member = read->stats.member;
-    STATS(X)
-#undef X
-    result->bytes = read->bytes;
-    result->operations = read->operations;
 }
 
 /* --- the client --- */
@@ -499,13 +484,6 @@ static bool gpu_has_failed(struct device_client *client, const json_t *reply, en
     return true;
 }
 
-/* A worker that replaces a killed one loads the variants before it gets the same request again, so a
- * load that succeeds does not show that the killing has ended. */
-static bool is_load(const json_t *request)
-{
-    return strcmp(json_text_member(request, "do"), "load") == 0;
-}
-
 /*
  * The reply to the oldest request under way; NULL if the variant is at fault or to be asked for
  * again, as `answer` says. A worker that passes the deadline is a timeout; one that dies, unless it
@@ -529,7 +507,9 @@ static int receive_reply(struct device_client *client, double timeout_s, json_t 
         json_decref(message);
         return status < 0 ? status : take_loss(client, lost, reason, answer, error);
     }
-    if (!is_load(client->worker.requests[0]))
+    /* a worker that replaces a killed one loads the variants before it gets the same request again, so a
+     * load that succeeds does not show that the killing has ended */
+    if (strcmp(json_text_member(client->worker.requests[0], "do"), "load") != 0)
         client->kills = 0;
     forget_oldest(client);
     if (!has_failed(message)) {
@@ -568,7 +548,11 @@ static int call(struct device_client *client, json_t *request, json_t **reply,
 static void store_loaded(const struct device_reply *read, struct result *result,
                          struct device_client_answer *answer)
 {
-    store_stats(read, result);
+#define X(member, type, most) result->stats.member = read->stats.member;
+    STATS(X)
+#undef X
+    result->bytes = read->bytes;
+    result->operations = read->operations;
     (void)snprintf(answer->entry, sizeof answer->entry, "%s", read->entry);
 }
 
@@ -663,20 +647,6 @@ int device_client_verify(struct device_client *client, int64_t id,
     return verify(client, id, check, 2 * run_s, answer, error);
 }
 
-static void note_reading(struct device_client *client, const json_t *reply)
-{
-    struct gpu_conditions *conditions = &client->conditions;
-    int others = (int)integer_of(reply, "other_processes");
-    client->others = others;
-    conditions->known = true;
-    conditions->sm_clock_mhz += (double)integer_of(reply, "sm_clock_mhz");
-    client->readings++;
-    if (others > conditions->other_processes)
-        conditions->other_processes = others;
-    if (json_object_get(reply, "throttled") == NULL && client->retakes > 0)
-        client->retakes--;
-}
-
 /* Notes what was seen on the GPU; throttled samples are to be taken again, after a pause. */
 static int note_conditions(struct device_client *client, const json_t *reply,
                            struct device_client_answer *answer, struct error *error)
@@ -686,8 +656,16 @@ static int note_conditions(struct device_client *client, const json_t *reply,
     size_t samples = client->read.sample_count;
     if (monitor_error != NULL)
         (void)snprintf(client->monitor_error, sizeof client->monitor_error, "%s", monitor_error);
-    if (json_object_get(reply, "sm_clock_mhz") != NULL)
-        note_reading(client, reply);
+    if (json_object_get(reply, "sm_clock_mhz") != NULL) {
+        client->others = (int)integer_of(reply, "other_processes");
+        conditions->known = true;
+        conditions->sm_clock_mhz += (double)integer_of(reply, "sm_clock_mhz");
+        client->readings++;
+        if (client->others > conditions->other_processes)
+            conditions->other_processes = client->others;
+        if (json_object_get(reply, "throttled") == NULL && client->retakes > 0)
+            client->retakes--;
+    }
     if (!json_is_true(json_object_get(reply, "throttled")))
         return 0;
     if (client->retakes >= RETAKES) {
@@ -759,21 +737,17 @@ void device_client_measure_send(struct device_client *client, int64_t id,
                            (int)sampling->careful, "data_set", (int)sampling->data_set));
 }
 
-static double measure_timeout(const struct device_client *client)
-{
-    const json_t *request = client->worker.requests[0];
-    bool batched = json_is_true(json_object_get(request, "batched"));
-    double launches = (double)integer_of(request, "samples") * (batched ? MOST_RUNS : 1);
-    return launch_timeout(client) + 2 * client->slowest_s * launches;
-}
-
 int device_client_measure_take(struct device_client *client, double **samples_ns,
                                size_t *sample_count, int *runs, struct device_client_answer *answer,
                                struct error *error)
 {
     json_t *reply;
+    const json_t *request = client->worker.requests[0];
+    bool batched = json_is_true(json_object_get(request, "batched"));
+    double launches = (double)integer_of(request, "samples") * (batched ? MOST_RUNS : 1);
+    double timeout_s = launch_timeout(client) + 2 * client->slowest_s * launches;
     *runs = 0;
-    int status = take_reply(client, measure_timeout(client), &reply, answer, error);
+    int status = take_reply(client, timeout_s, &reply, answer, error);
     if (reply != NULL)
         status = note_conditions(client, reply, answer, error);
     if (reply != NULL && !answer->again)

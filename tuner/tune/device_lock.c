@@ -48,25 +48,11 @@ static int open_file(const char *path)
     }
 }
 
-static void write_owner(int file)
-{
-    char text[32];
-    int length = snprintf(text, sizeof text, "%ld\n", (long)getpid());
-    if (length > 0 && ftruncate(file, 0) == 0)
-        (void)!pwrite(file, text, (size_t)length, 0); /* only for people */
-}
-
-static long read_owner(int file)
-{
-    char text[32] = "";
-    ssize_t length = pread(file, text, sizeof text - 1, 0);
-    return length > 0 ? strtol(text, NULL, 10) : 0;
-}
-
 /* 1 if the lock is ours now, 0 if another process holds it, or ERROR_RECORD. */
 static int take(struct device_lock *lock, struct error *error)
 {
     struct stat information;
+    char owner[32] = ""; /* only for people */
     int file = open_file(lock->path);
     if (file >= 0 && (fstat(file, &information) != 0 || !S_ISREG(information.st_mode) ||
                       information.st_nlink > 1)) {
@@ -84,11 +70,13 @@ static int take(struct device_lock *lock, struct error *error)
                          "AUTOTUNE_LOCK_FOLDER",
                          lock->path, strerror(errno));
     if (flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        lock->owner = read_owner(file);
+        lock->owner = pread(file, owner, sizeof owner - 1, 0) > 0 ? strtol(owner, NULL, 10) : 0;
         (void)close(file);
         return 0;
     }
-    write_owner(file);
+    int length = snprintf(owner, sizeof owner, "%ld\n", (long)getpid());
+    if (length > 0 && ftruncate(file, 0) == 0)
+        (void)!pwrite(file, owner, (size_t)length, 0);
     lock->file = file;
     return 1;
 }

@@ -66,32 +66,6 @@ static void add_text(struct device_process *worker, const char *text, json_t *li
     json_array_append_new(list, json_string(hash));
 }
 
-/* What the template was read from, but for the headers of its source. */
-static void add_texts(struct device_process *worker, const struct template *template,
-                      json_t *message)
-{
-    json_t *list = json_array();
-    add_text(worker, template->ini.text, list);
-    for (size_t i = 0; i < template->source.unit_count; i++)
-        add_text(worker, template->source.files[i].text, list);
-    json_object_set_new(message, "texts", list);
-}
-
-/* To another machine. A file that cannot be read is not there, either: the worker says so. */
-static void send_files(struct device_process *worker, const json_t *data)
-{
-    const char *path;
-    json_t *hash;
-    json_object_foreach((json_t *)data, path, hash)
-    {
-        FILE *file = node_is_here(worker->node) ? NULL : open_regular(path);
-        if (file == NULL)
-            continue;
-        node_send_file(worker->process.remote, json_string_value(hash), fileno(file));
-        (void)fclose(file);
-    }
-}
-
 /* The request that opens the worker's problem; NULL if the template's path is not UTF-8. */
 static json_t *open_message(struct device_process *worker)
 {
@@ -101,9 +75,24 @@ static json_t *open_message(struct device_process *worker)
                                 bindings_to_json(problem->values), "cold", (int)problem->cold);
     if (message == NULL)
         return NULL;
-    add_texts(worker, problem->template, message);
+    const struct template *template = problem->template;
+    json_t *texts = json_array(); /* what it was read from, but for the headers of its source */
+    add_text(worker, template->ini.text, texts);
+    for (size_t i = 0; i < template->source.unit_count; i++)
+        add_text(worker, template->source.files[i].text, texts);
+    json_object_set_new(message, "texts", texts);
     add_entry(worker, problem->support_cubin, "support", message);
-    send_files(worker, problem->data);
+    const char *path;
+    json_t *hash;
+    json_object_foreach((json_t *)(uintptr_t)problem->data, path, hash)
+    {
+        /* to another machine; a file that cannot be read is not there, either: the worker says so */
+        FILE *file = node_is_here(worker->node) ? NULL : open_regular(path);
+        if (file == NULL)
+            continue;
+        node_send_file(worker->process.remote, json_string_value(hash), fileno(file));
+        (void)fclose(file);
+    }
     if (problem->reference_cubin != NULL)
         add_entry(worker, problem->reference_cubin, "reference", message);
     return message;
@@ -153,16 +142,6 @@ static int give_up_waiting(struct device_process *worker, double timeout_s, bool
     return device_process_kill(worker, error);
 }
 
-/* Kills a worker whose replies cannot be read, as when the kernel has no memory. That counts as killed from
- * outside. */
-static int give_up_reading(struct device_process *worker, char reason[WORKER_REASON_BYTES],
-                           struct error *error)
-{
-    worker->killed = true;
-    (void)snprintf(reason, WORKER_REASON_BYTES, "could not be read from");
-    return device_process_kill(worker, error);
-}
-
 int device_process_receive(struct device_process *worker, double timeout_s, json_t **message,
                            bool *timed_out, char reason[WORKER_REASON_BYTES], struct error *error)
 {
@@ -194,8 +173,11 @@ int device_process_receive(struct device_process *worker, double timeout_s, json
         if (status < 0)
             return status;
         status = channel_fill(channel, NULL);
-        if (status < 0)
-            return give_up_reading(worker, reason, error);
+        if (status < 0) { /* as when the kernel has no memory: that counts as killed from outside */
+            worker->killed = true;
+            (void)snprintf(reason, WORKER_REASON_BYTES, "could not be read from");
+            return device_process_kill(worker, error);
+        }
         if (status == 0) {
             worker->killed = worker_reap(&worker->process, reason);
             return 0;
@@ -251,25 +233,12 @@ void device_process_release(struct device_process *worker)
     device_process_clear(worker);
 }
 
-/* Numbers may change while a run goes on, if the driver loses a GPU. */
-static int take_gpu(struct device_process *worker, const json_t *description, struct error *error)
-{
-    struct gpu gpu;
-    int status = gpu_from_json(description, &gpu, error);
-    if (status != 0)
-        return status;
-    if (worker->gpu.uuid[0] != '\0' && strcmp(worker->gpu.uuid, gpu.uuid) != 0)
-        return error_set(error, ERROR_DEVICE, "GPU %s is '%s' now, and was '%s'", worker->ordinal,
-                         gpu.uuid, worker->gpu.uuid);
-    worker->gpu = gpu;
-    return 0;
-}
-
 /* Returns 1; 0 with the `reason` if the worker is lost; or an error. */
 static int await_greeting(struct device_process *worker, char reason[WORKER_REASON_BYTES],
                           struct error *error)
 {
     bool timed_out;
+    struct gpu gpu;
     json_t *message;
     int status = device_process_receive(worker, worker_timeout_s(DEVICE_READY_TIMEOUT_S), &message,
                                         &timed_out, reason, error);
@@ -277,8 +246,13 @@ static int await_greeting(struct device_process *worker, char reason[WORKER_REAS
         return status;
     status = device_process_expect(message, "ready", error);
     if (status == 0)
-        status = take_gpu(worker, json_object_get(message, "gpu"), error);
+        status = gpu_from_json(json_object_get(message, "gpu"), &gpu, error);
     json_decref(message);
+    if (status == 0 && worker->gpu.uuid[0] != '\0' && strcmp(worker->gpu.uuid, gpu.uuid) != 0)
+        status = error_set(error, ERROR_DEVICE, "GPU %s is '%s' now, and was '%s'", worker->ordinal,
+                           gpu.uuid, worker->gpu.uuid); /* the driver may have lost another one */
+    if (status == 0)
+        worker->gpu = gpu;
     return status != 0 ? status : 1;
 }
 
@@ -402,24 +376,19 @@ static int reopen(struct device_process *worker, struct error *error)
     return status;
 }
 
-/* A trial says all about its variant; other requests have the `id` of one that was loaded. */
-static void forget_loaded(struct device_process *worker)
+int device_process_replace(struct device_process *worker, struct error *error)
 {
-    size_t kept = 0;
+    int status = device_process_kill(worker, error);
+    worker->greeted = false;
+    worker->losses++;
+    size_t kept =
+        0; /* trials say all about their variants; other requests have the `id` of one that was loaded */
     for (size_t i = 0; i < worker->request_count; i++)
         if (json_object_get(worker->requests[i], "id") != NULL)
             json_decref(worker->requests[i]);
         else
             worker->requests[kept++] = worker->requests[i];
     worker->request_count = kept;
-}
-
-int device_process_replace(struct device_process *worker, struct error *error)
-{
-    int status = device_process_kill(worker, error);
-    worker->greeted = false;
-    worker->losses++;
-    forget_loaded(worker);
     if (status == 0)
         status = reopen(worker, error);
     for (size_t i = 0; i < worker->request_count && status == 0; i++)

@@ -140,18 +140,6 @@ static size_t count_in(const struct finals *finals)
     return in;
 }
 
-/* Results from the record have no job yet. */
-static int ensure_job(struct finals *finals, size_t index, struct error *error)
-{
-    struct tuning_job *job = finals->job;
-    struct tuning *tuning = finals->tuning;
-    int status = 0;
-    if (job->compile_jobs[index] == NULL)
-        status = tuning_job_request(job, tuning->pool, index, error);
-    timings_stage(tuning->timings, TIMING_COMPILE);
-    return status != 0 ? status : compile_pool_wait(tuning->pool, job->compile_jobs[index], error);
-}
-
 /* A worker that is lost takes the variants with it that it had loaded. Returns whether one was lost
  * since the last call. */
 static bool note_losses(struct finals *finals)
@@ -171,7 +159,13 @@ static int load(struct finals *finals, size_t contender, struct error *error)
     size_t index = finals->list[contender].index;
     struct result *result = &finals->job->study.results[index];
     struct device_client_answer answer;
-    int status = ensure_job(finals, index, error);
+    struct tuning_job *job = finals->job;
+    int status = 0;
+    if (job->compile_jobs[index] == NULL) /* results from the record have none yet */
+        status = tuning_job_request(job, tuning->pool, index, error);
+    timings_stage(tuning->timings, TIMING_COMPILE);
+    if (status == 0)
+        status = compile_pool_wait(tuning->pool, job->compile_jobs[index], error);
     if (status != 0)
         return status;
     const struct kernel_stats_source source = tuning_job_stats_source(finals->job, index);
@@ -245,20 +239,14 @@ struct rounds {
     bool anew;        /* one cannot be batched: the finals begin anew */
 };
 
-static void note_round(const struct finals *finals, size_t round)
-{
-    const struct tuning *tuning = finals->tuning;
-    char text[96];
-    (void)snprintf(text, sizeof text, "finals, round %zu of at most %u, %zu in", round + 1,
-                   finals->rules.maximum_rounds, count_in(finals));
-    progress_note(tuning->progress, finals->job->study.kernel, text);
-}
-
 /* Everyone who is in waits for a turn, in shuffled order. */
 static void begin_round(struct finals *finals, struct rounds *rounds)
 {
     size_t *order = alloc_zeroed(finals->count, sizeof *order);
-    note_round(finals, rounds->next);
+    char text[96];
+    (void)snprintf(text, sizeof text, "finals, round %zu of at most %u, %zu in", rounds->next + 1,
+                   finals->rules.maximum_rounds, count_in(finals));
+    progress_note(finals->tuning->progress, finals->job->study.kernel, text);
     for (size_t i = 0; i < finals->count; i++)
         order[i] = i;
     statistics_shuffle(order, finals->count, &finals->random);
@@ -551,22 +539,16 @@ static int verify_on_both(struct finals *finals, struct error *error)
 
 /* --- the verdict --- */
 
-/* After how many rounds the finals may be decided next. */
-static unsigned next_look(unsigned rounds, const struct race_rules *rules)
-{
-    do
-        rounds++;
-    while (!race_looks(rounds, rules));
-    return rounds;
-}
-
 /* Until it is decided who wins, or the finals begin anew. */
 static int run_rounds(struct finals *finals, struct error *error)
 {
     struct race_rules *rules = &finals->rules;
     while (finals->round < rules->maximum_rounds && !finals->verdict.decided &&
            count_in(finals) > 0 && !finals->anew) {
-        int status = run_some_rounds(finals, next_look(finals->round, rules), error);
+        unsigned look = finals->round + 1; /* after so many rounds they may be decided next */
+        while (!race_looks(look, rules))
+            look++;
+        int status = run_some_rounds(finals, look, error);
         if (status != 0)
             return status;
         if (finals->round > 0 && clock_ns() >= allowance_end(&finals->tuning->allowance))

@@ -29,13 +29,15 @@ static int take_devices(const json_t *message, struct gpu **gpus, size_t *count,
     return status;
 }
 
-int gpu_list_begin(struct worker *worker, struct node *node, struct error *error)
+/* gpu_list() in two steps, so that several machines are asked at once; then end the worker. If it has died
+ * by itself, `*died` is set. */
+static int gpu_list_begin(struct worker *worker, struct node *node, struct error *error)
 {
     return worker_start(worker, node, "device", "-1", error);
 }
 
-int gpu_list_take(struct worker *worker, struct gpu **gpus, size_t *count, bool *died,
-                  struct error *error)
+static int gpu_list_take(struct worker *worker, struct gpu **gpus, size_t *count, bool *died,
+                         struct error *error)
 {
     json_t *message;
     bool late;
@@ -81,6 +83,11 @@ int gpu_list(struct gpu **gpus, size_t *count, struct error *error)
 
 /* --- which GPUs a run uses --- */
 
+struct gpu_place {
+    struct node *node; /* NULL: this machine */
+    int ordinal;
+};
+
 static void add(struct gpu_place **places, size_t *count, struct node *node, int ordinal)
 {
     *ARRAY_APPEND(*places, *count) = (struct gpu_place){.node = node, .ordinal = ordinal};
@@ -103,47 +110,12 @@ static int add_all(struct gpu_place **places, size_t *count, struct error *error
     return status;
 }
 
-/* --- a cluster --- */
-
-struct search {
-    const struct device_list *devices;
-    struct gpu_place *places;
-    size_t count;
-    char (*uuids)[sizeof((struct gpu *)0)->uuid]; /* of these */
-    size_t uuid_count;
-};
-
-static bool is_wanted(const struct search *search, int ordinal)
+/* In a cluster. Machines whose driver does not answer have no GPU; if none has one, the first of them says why. */
+static int ask_nodes(const struct device_list *devices, struct nodes *nodes,
+                     struct gpu_place **places, size_t *place_count, struct error *error)
 {
-    const struct device_list *devices = search->devices;
-    bool wanted = devices->count == 0;
-    for (size_t i = 0; i < devices->count; i++)
-        wanted = wanted || devices->ordinals[i] == ordinal;
-    return wanted;
-}
-
-static bool is_known(const struct search *search, const char *uuid)
-{
-    for (size_t i = 0; i < search->uuid_count; i++)
-        if (strcmp(search->uuids[i], uuid) == 0)
-            return true;
-    return false;
-}
-
-static void add_gpus(struct search *search, struct node *node, const struct gpu *gpus, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (!is_wanted(search, (int)i) || is_known(search, gpus[i].uuid))
-            continue;
-        (void)snprintf(*ARRAY_APPEND(search->uuids, search->uuid_count), sizeof *search->uuids,
-                       "%s", gpus[i].uuid);
-        add(&search->places, &search->count, node, (int)i);
-    }
-}
-
-/* Machines whose driver does not answer have no GPU; if none has one, the first of them says why. */
-static int ask_nodes(struct search *search, struct nodes *nodes, struct error *error)
-{
+    char(*uuids)[sizeof((struct gpu *)0)->uuid] = NULL; /* of these places */
+    size_t uuid_count = 0;
     size_t count = nodes_count(nodes);
     struct worker *workers = alloc_zeroed(count, sizeof *workers);
     struct error first = {0};
@@ -156,10 +128,20 @@ static int ask_nodes(struct search *search, struct nodes *nodes, struct error *e
         size_t shown = 0;
         if (!worker_is_running(&workers[i]))
             continue;
-        if (gpu_list_take(&workers[i], &gpus, &shown, &died, &own) == 0)
-            add_gpus(search, nodes_at(nodes, i), gpus, shown);
-        else if (first.code == 0)
+        int status = gpu_list_take(&workers[i], &gpus, &shown, &died, &own);
+        if (status != 0 && first.code == 0)
             first = own;
+        for (size_t j = 0; j < shown && status == 0; j++) {
+            bool wanted = devices->count == 0;
+            for (size_t k = 0; k < devices->count; k++)
+                wanted = wanted || devices->ordinals[k] == (int)j;
+            for (size_t k = 0; k < uuid_count; k++)
+                wanted = wanted && strcmp(uuids[k], gpus[j].uuid) != 0;
+            if (!wanted)
+                continue;
+            (void)snprintf(*ARRAY_APPEND(uuids, uuid_count), sizeof *uuids, "%s", gpus[j].uuid);
+            add(places, place_count, nodes_at(nodes, i), (int)j);
+        }
         free(gpus);
     }
     for (size_t i = 0; i < count; i++) /* all at the same time */
@@ -167,28 +149,25 @@ static int ask_nodes(struct search *search, struct nodes *nodes, struct error *e
     for (size_t i = 0; i < count; i++)
         worker_end(&workers[i]);
     free(workers);
+    free(uuids);
     if (interrupt_requested())
         return error_set(error, ERROR_INTERRUPTED, "interrupted");
-    if (search->count > 0)
+    if (*place_count > 0)
         return 0;
     return error_set(error, ERROR_DEVICE, "no node has %s%s%s",
-                     search->devices->count > 0 ? "one of these GPUs" : "a GPU",
+                     devices->count > 0 ? "one of these GPUs" : "a GPU",
                      first.code != 0 ? ": " : "", first.message);
 }
 
-int gpu_places_find(const struct device_list *devices, struct nodes *nodes,
-                    struct gpu_place **places, size_t *count, struct error *error)
+/* The GPUs that `devices` names, which on one machine may turn out not to exist; a GPU that two ranks of one machine
+ * see counts once. `*places` is a new array. */
+static int find_places(const struct device_list *devices, struct nodes *nodes,
+                       struct gpu_place **places, size_t *count, struct error *error)
 {
     *places = NULL;
     *count = 0;
-    if (nodes != NULL) {
-        struct search search = {.devices = devices};
-        int status = ask_nodes(&search, nodes, error);
-        free(search.uuids);
-        *places = search.places;
-        *count = search.count;
-        return status;
-    }
+    if (nodes != NULL)
+        return ask_nodes(devices, nodes, places, count, error);
     if (!device_list_is_stated(devices))
         add(places, count, NULL, 0);
     for (size_t i = 0; i < devices->count; i++)
@@ -205,7 +184,7 @@ int fleet_start(struct fleet *fleet, const struct device_list *devices, struct n
 {
     struct gpu_place *places;
     size_t count;
-    int status = gpu_places_find(devices, nodes, &places, &count, error);
+    int status = find_places(devices, nodes, &places, &count, error);
     fleet->gpus = alloc_zeroed(count, sizeof *fleet->gpus);
     for (size_t i = 0; i < count && status == 0; i++)
         fleet->gpus[fleet->count++] = (struct fleet_gpu){
@@ -248,34 +227,6 @@ int fleet_identify(struct fleet *fleet, struct error *error)
     return status;
 }
 
-/* A context on a GPU is another process to the run that measures there, and takes memory. Workers
- * start again when they are needed. */
-static int leave_gpus(const struct fleet *fleet, struct error *error)
-{
-    int status = 0;
-    for (size_t i = 0; i < fleet->count; i++) /* they end at the same time */
-        device_client_kill(fleet->gpus[i].client);
-    for (size_t i = 0; i < fleet->count && status == 0; i++)
-        status = device_client_restart(fleet->gpus[i].client, error);
-    return status;
-}
-
-/* On the GPU's own machine. */
-static int try_lock(struct fleet_gpu *gpu, bool *held, struct error *error)
-{
-    return node_is_here(gpu->node)
-               ? device_lock_try(&gpu->lock, gpu->gpu.uuid, held, error)
-               : lock_worker_take(&gpu->holder, false, held, &gpu->lock.owner, error);
-}
-
-static int wait_for_lock(struct fleet_gpu *gpu, struct error *error)
-{
-    bool held;
-    return node_is_here(gpu->node)
-               ? device_lock_wait(&gpu->lock, error)
-               : lock_worker_take(&gpu->holder, true, &held, &gpu->lock.owner, error);
-}
-
 /* Another run has the lock. */
 static int wait(const struct fleet *fleet, struct fleet_gpu *gpu, bool no_wait,
                 const struct fleet_notice *notice, struct error *error)
@@ -290,8 +241,19 @@ static int wait(const struct fleet *fleet, struct fleet_gpu *gpu, bool no_wait,
     (void)error_set(&text, ERROR_OK, "waiting for process %ld, which is using '%s'%s",
                     gpu->lock.owner, gpu->gpu.name, node_suffix(gpu->node, place));
     notice->notice(notice->user, &text);
-    int status = leave_gpus(fleet, error);
-    return status != 0 ? status : wait_for_lock(gpu, error);
+    /* a context on a GPU is another process to the run that measures there, and takes memory; workers
+     * start again when they are needed */
+    bool held;
+    int status = 0;
+    for (size_t i = 0; i < fleet->count; i++) /* they end at the same time */
+        device_client_kill(fleet->gpus[i].client);
+    for (size_t i = 0; i < fleet->count && status == 0; i++)
+        status = device_client_restart(fleet->gpus[i].client, error);
+    if (status != 0)
+        return status;
+    return node_is_here(gpu->node)
+               ? device_lock_wait(&gpu->lock, error)
+               : lock_worker_take(&gpu->holder, true, &held, &gpu->lock.owner, error);
 }
 
 /* Other machines' locks are tried for at the same time: a thousand, one after the other, take long. */
@@ -304,14 +266,6 @@ static int begin_locks(struct fleet_gpu **gpus, size_t count, struct error *erro
     return status;
 }
 
-static void end_locks(struct fleet_gpu **gpus, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        worker_end_begin(&gpus[i]->holder);
-    for (size_t i = 0; i < count; i++)
-        worker_end(&gpus[i]->holder);
-}
-
 /* Waits for one lock at a time, without one that comes later in the order. */
 static int take_locks(const struct fleet *fleet, struct fleet_gpu **gpus, bool no_wait,
                       const struct fleet_notice *notice, struct error *error)
@@ -320,10 +274,16 @@ static int take_locks(const struct fleet *fleet, struct fleet_gpu **gpus, bool n
     for (size_t i = 0; i < fleet->count && status == 0; i++) {
         const size_t later = fleet->count - i - 1;
         bool held;
-        status = try_lock(gpus[i], &held, error);
+        status =
+            node_is_here(gpus[i]->node)
+                ? device_lock_try(&gpus[i]->lock, gpus[i]->gpu.uuid, &held, error)
+                : lock_worker_take(&gpus[i]->holder, false, &held, &gpus[i]->lock.owner, error);
         if (status != 0 || held)
             continue;
-        end_locks(&gpus[i + 1], later);
+        for (size_t j = i + 1; j < fleet->count; j++) /* they end at the same time */
+            worker_end_begin(&gpus[j]->holder);
+        for (size_t j = i + 1; j < fleet->count; j++)
+            worker_end(&gpus[j]->holder);
         status = wait(fleet, gpus[i], no_wait, notice, error);
         if (status == 0)
             status = begin_locks(&gpus[i + 1], later, error);

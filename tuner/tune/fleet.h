@@ -1,4 +1,4 @@
-/* The GPUs of a machine, asked of a device worker that ends with its answer. */
+/* The GPUs of a machine and those of a run. */
 #ifndef AUTOTUNE_FLEET_H
 #define AUTOTUNE_FLEET_H
 
@@ -15,31 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* `*gpus` is a new array. Returns 0, or ERROR_DEVICE (no driver, or it does not answer), ERROR_WORKER
+/* Asks a device worker of this machine, which ends with its answer. `*gpus` is a new array. Returns 0, or ERROR_DEVICE (no driver, or it does not answer), ERROR_WORKER
  * or ERROR_INTERRUPTED. */
 int gpu_list(struct gpu **gpus, size_t *count, struct error *error);
-
-/* The same in two steps, so that several machines are asked at once; then end the worker. If it has died
- * by itself, `*died` is set. */
-int gpu_list_begin(struct worker *worker, struct node *node, struct error *error);
-int gpu_list_take(struct worker *worker, struct gpu **gpus, size_t *count, bool *died,
-                  struct error *error);
-
-/* Which GPUs a run uses: those of this machine, or those of all machines of a cluster. */
-
-struct gpu_place {
-    struct node *node; /* NULL: this machine */
-    int ordinal;
-};
-
-/*
- * The GPUs that `devices` names. On one machine (`nodes` is NULL) GPU 0 if nothing is stated; they
- * may turn out not to exist. In a cluster all GPUs of all machines if nothing is stated, and
- * otherwise those that exist on each; a GPU that two ranks of one machine see counts once. `*places`
- * is a new array. Returns 0; ERROR_DEVICE if there are none; or ERROR_WORKER.
- */
-int gpu_places_find(const struct device_list *devices, struct nodes *nodes,
-                    struct gpu_place **places, size_t *count, struct error *error);
 
 /*
  * The GPUs of a run: a device worker and a lock for each.
@@ -73,8 +51,9 @@ struct fleet {
     size_t count;
 };
 
-/* Starts a device worker for each GPU of the list, as gpu_places_find() finds them. Returns 0, ERROR_DEVICE
- * if there are none, ERROR_USAGE if they are too many, or ERROR_WORKER. */
+/* Starts a device worker for each GPU of the list. On one machine (`nodes` is NULL) that is GPU 0 if nothing is stated.
+ * In a cluster all GPUs of all machines if nothing is stated, and otherwise those that exist on each. Returns 0,
+ * ERROR_DEVICE if there are none, ERROR_USAGE if they are too many, or ERROR_WORKER. */
 int fleet_start(struct fleet *fleet, const struct device_list *devices, struct nodes *nodes,
                 struct event_loop *loop, struct error *error);
 

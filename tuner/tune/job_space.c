@@ -88,16 +88,6 @@ static void stored_results_release(struct stored_results *stored)
     free(stored->winner);
 }
 
-/* Whether this run allows more time or memory than the one that gave the variant up. */
-static bool deserves_another_try(const struct tuning_job *job, const struct result *result)
-{
-    if (result->limit_mb > 0 && job->compile_memory_mb > result->limit_mb)
-        return true;
-    double limit_s =
-        result->outcome == OUTCOME_COMPILE_ERROR ? job->compile_timeout_s : job->launch_timeout_s;
-    return result->limit_s > 0 && limit_s > result->limit_s;
-}
-
 /* Whether the constraints on compiled kernels decide as they did: the sweep may have other ones now. */
 static bool is_decided_alike(const struct tuning_job *job, const struct result *result)
 {
@@ -120,9 +110,15 @@ static bool is_decided_alike(const struct tuning_job *job, const struct result *
            strcmp(result->decided_by, expression_text(kernel->constraints[index])) == 0;
 }
 
+/* Whether this run allows no more time or memory than the one that gave the variant up, and decides as that did. */
 static bool still_holds(const struct tuning_job *job, const struct result *result)
 {
-    return !deserves_another_try(job, result) && is_decided_alike(job, result);
+    double limit_s =
+        result->outcome == OUTCOME_COMPILE_ERROR ? job->compile_timeout_s : job->launch_timeout_s;
+    if ((result->limit_mb > 0 && job->compile_memory_mb > result->limit_mb) ||
+        (result->limit_s > 0 && limit_s > result->limit_s))
+        return false;
+    return is_decided_alike(job, result);
 }
 
 /* Gives result `index` what is stored of its parameters, if there is any that holds. */
@@ -183,31 +179,6 @@ static struct space *new_space(const struct tuning_job *job)
                      job->kernel->constraint_count, &job->fixed);
 }
 
-/* Counts a large space before anything is stored. */
-static int check_size(const struct tuning_job *job, struct error *error)
-{
-    struct space *space = new_space(job);
-    uint64_t count = 0;
-    int status = 0;
-    if (space_points(space) > SPACE_VARIANT_LIMIT)
-        status = space_count(space, SPACE_VARIANT_LIMIT, &count, error);
-    space_free(space);
-    if (status == 0 && count > SPACE_VARIANT_LIMIT)
-        status = sweep_too_many(job->kernel, error);
-    return status;
-}
-
-static int enumerate(struct tuning_job *job, struct space *space, struct stored_results *stored,
-                     struct error *error)
-{
-    struct bindings parameters = {0};
-    int status;
-    while ((status = space_next(space, &parameters, error)) == 1)
-        take_stored(job, stored, tuning_job_add(job, &parameters));
-    bindings_release(&parameters);
-    return status;
-}
-
 /* A duplicate is known only with the twin that was run for it: otherwise it must be run itself. */
 static void forget_orphans(struct tuning_job *job)
 {
@@ -227,10 +198,12 @@ static void forget_orphans(struct tuning_job *job)
     }
 }
 
-/* Which constraint rejected how many points, for the report. */
-static void note_rejections(struct tuning_job *job, const struct space *space)
+/* What the space has, as far as it was visited, and for the report which constraint rejected how many points. */
+static void note_space(struct tuning_job *job, const struct space *space)
 {
     struct study *study = &job->study;
+    study->points = space_points(space);
+    study->rejected = space_rejected(space);
     for (size_t i = 0; i < job->kernel->constraint_count; i++) {
         uint64_t points = space_rejected_by(space, i);
         if (points == 0)
@@ -241,23 +214,28 @@ static void note_rejections(struct tuning_job *job, const struct space *space)
     }
 }
 
-/* What the space has, as far as it was visited. */
-static void note_space(struct tuning_job *job, const struct space *space)
-{
-    job->study.points = space_points(space);
-    job->study.rejected = space_rejected(space);
-    note_rejections(job, space);
-}
-
 int job_space_enumerate(struct tuning_job *job, struct error *error)
 {
     struct stored_results stored;
-    int status = check_size(job, error);
-    if (status != 0)
-        return status;
+    struct bindings parameters = {0};
     struct space *space = new_space(job);
+    uint64_t count = 0;
+    int status = 0;
+    if (space_points(space) > SPACE_VARIANT_LIMIT) { /* counted before anything is stored */
+        status = space_count(space, SPACE_VARIANT_LIMIT, &count, error);
+        space_free(space);
+        space = new_space(job);
+    }
+    if (status == 0 && count > SPACE_VARIANT_LIMIT)
+        status = sweep_too_many(job->kernel, error);
+    if (status != 0) {
+        space_free(space);
+        return status;
+    }
     stored_results_take(&stored, &job->study);
-    status = enumerate(job, space, &stored, error);
+    while ((status = space_next(space, &parameters, error)) == 1)
+        take_stored(job, &stored, tuning_job_add(job, &parameters));
+    bindings_release(&parameters);
     note_space(job, space);
     space_free(space);
     forget_orphans(job);
@@ -268,48 +246,13 @@ int job_space_enumerate(struct tuning_job *job, struct error *error)
 
 /* --- searching --- */
 
-/* Takes over what is stored of the space. */
-static int take_space(struct tuning_job *job, struct stored_results *stored, struct error *error)
-{
-    for (size_t i = 0; i < stored->count; i++) {
-        const struct result *result = &stored->results[i];
-        int status = proposer_has(job->proposer, &result->parameters, error);
-        if (status < 0)
-            return status;
-        if (status == 0 || !still_holds(job, result))
-            continue;
-        take_stored(job, stored, tuning_job_add(job, &result->parameters));
-    }
-    return 0;
-}
-
-static void tell_known(struct tuning_job *job)
-{
-    forget_orphans(job);
-    for (size_t i = 0; i < job->study.result_count; i++)
-        if (job->known[i])
-            tuning_job_tell(job, i, study_run(&job->study, &job->study.results[i]));
-    tuning_job_drop_untried(job, NULL); /* orphans; none has a compile job */
-}
-
-static int estimate_space(struct tuning_job *job, struct space *space, struct error *error)
-{
-    struct study *study = &job->study;
-    double size = 0;
-    int status = space_size_estimate(space, job->kernel->values,
-                                     job->kernel->template.parameter_count, &size, error);
-    study->points = space_points(space);
-    study->rejected_estimated = true;
-    /* above 2^53, a size of all points may be rounded up */
-    study->rejected = size < (double)study->points ? study->points - (uint64_t)size : 0;
-    return status;
-}
-
 /* Counts the space if that is quick, and estimates it otherwise. */
 static int measure_space(struct tuning_job *job, int64_t end_ns, struct error *error)
 {
+    struct study *study = &job->study;
     struct space *space = new_space(job);
     uint64_t count = 0;
+    double size = 0;
     int status = 0;
     bool counted = space_points(space) <= COUNTED_POINTS;
     space_limit(space, end_ns);
@@ -321,7 +264,12 @@ static int measure_space(struct tuning_job *job, int64_t end_ns, struct error *e
         note_space(job, space);
         job->exhausted = status == 0 && job->known_count == count;
     } else {
-        status = estimate_space(job, space, error);
+        status = space_size_estimate(space, job->kernel->values,
+                                     job->kernel->template.parameter_count, &size, error);
+        study->points = space_points(space);
+        study->rejected_estimated = true;
+        /* above 2^53, a size of all points may be rounded up */
+        study->rejected = size < (double)study->points ? study->points - (uint64_t)size : 0;
     }
     space_free(space);
     return status;
@@ -334,10 +282,19 @@ int job_space_search(struct tuning_job *job, size_t evaluations, int64_t end_ns,
     job->proposer = proposer_new(job->kernel, &job->fixed, evaluations);
     job->evaluations = evaluations;
     stored_results_take(&stored, &job->study);
-    int status = take_space(job, &stored, error);
-    tell_known(job);
-    if (status == 0)
-        status = measure_space(job, end_ns, error);
+    int status = 0;
+    for (size_t i = 0; i < stored.count && status >= 0; i++) { /* what is stored of the space */
+        const struct bindings *parameters = &stored.results[i].parameters;
+        status = proposer_has(job->proposer, parameters, error);
+        if (status == 1 && still_holds(job, &stored.results[i]))
+            take_stored(job, &stored, tuning_job_add(job, parameters));
+    }
+    forget_orphans(job);
+    for (size_t i = 0; i < job->study.result_count; i++)
+        if (job->known[i])
+            tuning_job_tell(job, i, study_run(&job->study, &job->study.results[i]));
+    tuning_job_drop_untried(job, NULL); /* orphans; none has a compile job */
+    status = status < 0 ? status : measure_space(job, end_ns, error);
     if (!job->exhausted && (evaluations == 0 || job->known_count < evaluations))
         job->study.complete = false;
     keep_verdict(job, &stored);

@@ -4,12 +4,6 @@
 #include "template/launch_plan.h"
 #include "template/problem_check.h"
 
-static struct launch_check begin_check(const struct kernel_stats_source *source)
-{
-    return (struct launch_check){
-        .template = source->template, .gpu = source->gpu, .compilation = source->compilation};
-}
-
 void kernel_stats_limit(const struct kernel_stats_source *source, const char *entry,
                         struct kernel_stats *stats)
 {
@@ -43,18 +37,6 @@ static void take_main(const struct kernel_stats_source *source,
     kernel_stats_limit(source, step->entry, stats);
 }
 
-/* Of the kernels whose C++ names can stand for others in other variants of the same code. */
-static void hash_symbols(struct hash *hash, const struct compilation *compilation,
-                         const struct launch_plan *launch_plan)
-{
-    for (size_t i = 0; i < launch_plan->step_count; i++) {
-        const char *entry = launch_plan->steps[i].entry;
-        const char *symbol = compilation_symbol(compilation, entry);
-        if (symbol != entry)
-            hash_add_text(hash, symbol);
-    }
-}
-
 /* Without a hash the variant is nobody's twin; what is wrong with it the GPU worker says. */
 static void fill_hash(const struct kernel_stats_source *source,
                       const struct launch_plan *launch_plan, const struct scope *scope,
@@ -62,7 +44,13 @@ static void fill_hash(const struct kernel_stats_source *source,
 {
     struct hash *hash = hash_new();
     hash_add_text(hash, source->compilation->cubin_hash);
-    hash_symbols(hash, source->compilation, launch_plan);
+    /* C++ names can stand for other kernels in other variants of the same code */
+    for (size_t i = 0; i < launch_plan->step_count; i++) {
+        const char *entry = launch_plan->steps[i].entry;
+        const char *symbol = compilation_symbol(source->compilation, entry);
+        if (symbol != entry)
+            hash_add_text(hash, symbol);
+    }
     bool whole = launch_hash_add(hash, launch_plan, source->template, scope, NULL) == 0 &&
                  source->compilation->cubin_hash[0] != '\0';
     hash_finish(hash, run_hash);
@@ -73,7 +61,8 @@ static void fill_hash(const struct kernel_stats_source *source,
 void kernel_stats_fill(const struct kernel_stats_source *source, struct result *result,
                        enum outcome *outcome, struct error *reason)
 {
-    struct launch_check check = begin_check(source);
+    struct launch_check check = {
+        .template = source->template, .gpu = source->gpu, .compilation = source->compilation};
     const struct kernel_lookup functions = launch_check_lookup(&check);
     struct scope fixed = {source->fixed, NULL};
     struct scope scope = {source->parameters, &fixed};
@@ -102,18 +91,6 @@ void kernel_stats_fill(const struct kernel_stats_source *source, struct result *
     launch_plan_release(&launch_plan);
 }
 
-static void bind_stats(struct bindings *bindings, const struct kernel_stats *stats)
-{
-    bindings_set(bindings, "registers", value_integer(stats->registers));
-    bindings_set(bindings, "spill_bytes", value_integer(stats->spill_bytes));
-    bindings_set(bindings, "static_shared_bytes", value_integer(stats->static_shared_bytes));
-    bindings_set(bindings, "shared_bytes",
-                 value_integer(stats->static_shared_bytes + stats->dynamic_shared_bytes));
-    bindings_set(bindings, "blocks_per_sm", value_integer(stats->blocks_per_sm));
-    bindings_set(bindings, "block_threads", value_integer(stats->block_threads));
-    bindings_set(bindings, "occupancy", value_real(stats->occupancy));
-}
-
 int kernel_stats_allowed(const struct kernel_stats_source *source, const struct kernel_stats *stats,
                          const struct expression *const *constraints, size_t count, bool *allowed,
                          size_t *index, struct error *error)
@@ -125,7 +102,14 @@ int kernel_stats_allowed(const struct kernel_stats_source *source, const struct 
     struct error failure;
     int status = 0;
     *allowed = true;
-    bind_stats(&local, stats);
+    bindings_set(&local, "registers", value_integer(stats->registers));
+    bindings_set(&local, "spill_bytes", value_integer(stats->spill_bytes));
+    bindings_set(&local, "static_shared_bytes", value_integer(stats->static_shared_bytes));
+    bindings_set(&local, "shared_bytes",
+                 value_integer(stats->static_shared_bytes + stats->dynamic_shared_bytes));
+    bindings_set(&local, "blocks_per_sm", value_integer(stats->blocks_per_sm));
+    bindings_set(&local, "block_threads", value_integer(stats->block_threads));
+    bindings_set(&local, "occupancy", value_real(stats->occupancy));
     for (size_t i = 0; i < count && status == 0 && *allowed; i++) {
         if (!constraint_needs_stats(constraints[i]))
             continue;

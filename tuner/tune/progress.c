@@ -204,17 +204,6 @@ static void show_counts(const struct progress *progress, double left_s)
     show(progress, line);
 }
 
-/* By the budget, or by the rate so far; below 0 if there is neither. */
-static double seconds_left(const struct progress *progress)
-{
-    if (progress->end_ns > 0)
-        return fmax(0, seconds_between(progress->shown_ns, progress->end_ns));
-    double elapsed_s = seconds_between(progress->start_ns, progress->shown_ns);
-    return progress->total == 0
-               ? -1
-               : elapsed_s * (double)(progress->total - progress->done) / (double)progress->done;
-}
-
 /* Says, once, what the run will cost. */
 static void show_forecast(struct progress *progress)
 {
@@ -236,8 +225,15 @@ void progress_add(struct progress *progress, const char *label, enum outcome out
     count(progress, label, outcome);
     bool improved = note_best(progress, median_ns);
     show_forecast(progress);
-    if (is_due(progress, improved))
-        show_counts(progress, seconds_left(progress));
+    if (!is_due(progress, improved))
+        return;
+    double elapsed_s = seconds_between(progress->start_ns, progress->shown_ns);
+    double left_s = -1; /* by the budget, or by the rate so far */
+    if (progress->end_ns > 0)
+        left_s = fmax(0, seconds_between(progress->shown_ns, progress->end_ns));
+    else if (progress->total > 0)
+        left_s = elapsed_s * (double)(progress->total - progress->done) / (double)progress->done;
+    show_counts(progress, left_s);
 }
 
 void progress_add_left(struct progress *progress, const char *label, enum outcome outcome,

@@ -130,17 +130,6 @@ static struct interval compare_times(const struct contender *a, const struct con
     return ratio;
 }
 
-/* The centre of these ratios alone. */
-static double relative_time(const struct contender *a, const struct contender *b,
-                            const struct race_rules *rules)
-{
-    size_t count;
-    double *ratios = ratios_by_copy(a, b, rules->copies, &count);
-    double ratio = statistics_centre_estimate(ratios, count);
-    free(ratios);
-    return ratio;
-}
-
 /* Of an interval of the rules' confidence. */
 static double tail_of(const struct race_rules *rules)
 {
@@ -191,7 +180,10 @@ static size_t find_leader(const struct contender *contenders, size_t count, size
     for (size_t i = 0; i < count; i++) {
         if (!is_in(&contenders[i]))
             continue;
-        double relative = relative_time(&contenders[i], &level, rules);
+        size_t ratio_count;
+        double *ratios = ratios_by_copy(&contenders[i], &level, rules->copies, &ratio_count);
+        double relative = statistics_centre_estimate(ratios, ratio_count);
+        free(ratios);
         if (leader == count || relative < lowest ||
             (relative == lowest && compare_by_rule(&contenders[i], &contenders[leader]) < 0)) {
             leader = i;
@@ -218,13 +210,6 @@ static double timer_step_ns(const struct contender *contenders, size_t count)
     double step = statistics_timer_step_ns(readings, filled);
     free(readings);
     return step;
-}
-
-/* The timer's step over the median of one contender, who has samples. */
-static double timer_resolution(const struct contender *contenders, size_t count, size_t one)
-{
-    double median_ns = statistics_median(contenders[one].samples_ns, contenders[one].count);
-    return median_ns > 0 ? timer_step_ns(contenders, count) / median_ns : 0.0;
 }
 
 /* How often the finals can be decided. */
@@ -254,23 +239,18 @@ static double level_of(const struct contender *contenders, size_t count, bool de
     return tail_of(rules) / parts / others;
 }
 
-/* Whether `a` is separated from the leader: slower by more than the tolerance, and at `level` slower
- * at all, or in all rounds if these are too few for that. */
-static bool is_separated(const struct contender *a, const struct contender *leader,
-                         double resolution, double level, const struct race_rules *rules)
-{
-    struct interval ratio = compare_times(a, leader, level, rules);
-    return ratio.low > 1.0 + resolution && ratio.estimate > 1.0 + rules->tie_tolerance + resolution;
-}
-
-/* Rules out who is separated from the leader. */
+/* Rules out who is separated from the leader: slower by more than the tolerance, and at `level` slower at all, or in
+ * all rounds if these are too few for that. */
 static void rule_out(struct contender *contenders, size_t count, size_t leader, double resolution,
                      double level, const struct race_rules *rules)
 {
-    for (size_t i = 0; i < count; i++)
-        if (i != leader && is_in(&contenders[i]) &&
-            is_separated(&contenders[i], &contenders[leader], resolution, level, rules))
-            contenders[i].out = true;
+    for (size_t i = 0; i < count; i++) {
+        if (i == leader || !is_in(&contenders[i]))
+            continue;
+        struct interval ratio = compare_times(&contenders[i], &contenders[leader], level, rules);
+        contenders[i].out = ratio.low > 1.0 + resolution &&
+                            ratio.estimate > 1.0 + rules->tie_tolerance + resolution;
+    }
 }
 
 /* True if nobody else still in can be faster than the leader by more than the tolerance. */
@@ -324,7 +304,8 @@ struct verdict race_judge(struct contender *contenders, size_t count,
     if (rounds == 0)
         return verdict;
     size_t leader = find_leader(contenders, count, rounds, &complete);
-    double resolution = timer_resolution(contenders, count, leader);
+    double median_ns = statistics_median(contenders[leader].samples_ns, contenders[leader].count);
+    double resolution = median_ns > 0 ? timer_step_ns(contenders, count) / median_ns : 0.0;
     verdict.winner = verdict.leader = leader;
     if (race_looks(rounds, &complete)) {
         double level = level_of(contenders, count, false, &complete);

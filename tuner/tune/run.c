@@ -204,18 +204,6 @@ static void describe_cluster(struct run *run)
         notify(run, "%s", run->cluster);
 }
 
-static int find_compiler(struct run *run, struct error *error)
-{
-    const char *nvrtc;
-    int status = compile_pool_nvrtc_version(run->pool, &nvrtc, error);
-    for (size_t i = 0; i < run->group_count && status == 0; i++) {
-        struct environment *environment = &run->groups[i].environment;
-        status = compile_pool_set_arch(run->pool, environment->gpu.arch, error);
-        (void)snprintf(environment->nvrtc, sizeof environment->nvrtc, "%s", nvrtc);
-    }
-    return status;
-}
-
 static int open_record(struct run *run, struct error *error)
 {
     char *path = alloc_format("%s/record.sqlite", run->results);
@@ -356,15 +344,6 @@ static void keep_best_so_far(struct run *run)
     free(entries);
 }
 
-/* The results that this run has added to studies which it did not complete may be of another toolkit than
- * the studies are. */
-static void withdraw_results(struct run *run)
-{
-    for (size_t i = 0; i < run->job_count; i++)
-        if (run->jobs[i].record_id != 0 && !run->jobs[i].study.complete)
-            (void)record_withdraw(run->record, run->jobs[i].record_id, NULL);
-}
-
 /* What is known, and how to go on. */
 static void say_interrupted(const struct run *run, struct error *error)
 {
@@ -430,8 +409,14 @@ int run_prepare(struct run *run, const struct sweep *sweep, struct error *error)
         status = make_groups(run, error);
     }
     timings_stage(&run->timings, TIMING_COMPILE);
+    const char *nvrtc = "";
     if (status == 0)
-        status = find_compiler(run, error);
+        status = compile_pool_nvrtc_version(run->pool, &nvrtc, error);
+    for (size_t i = 0; i < run->group_count && status == 0; i++) {
+        struct environment *environment = &run->groups[i].environment;
+        status = compile_pool_set_arch(run->pool, environment->gpu.arch, error);
+        (void)snprintf(environment->nvrtc, sizeof environment->nvrtc, "%s", nvrtc);
+    }
     if (status ==
         0) { /* before the record is asked, so that what another run measured is known to this one */
         const struct fleet_notice notice = {run->options.notice, run->options.user};
@@ -469,9 +454,12 @@ int run_sweep(struct run *run, const struct sweep *sweep, struct error *error)
     fleet_end_begin(&run->fleet); /* meanwhile, the results are reported and the record is closed */
     progress_end(&run->progress);
     warn_of_blindness(run);
-    if (prepared && status != 0 && compile_pool_toolkit_changed(run->pool))
-        withdraw_results(run);
-    else if (prepared && status != 0 && !run->environment.static_mode && !run->options.part)
+    /* if the toolkit has changed, the results of studies that are not complete may be of another one */
+    bool changed = prepared && status != 0 && compile_pool_toolkit_changed(run->pool);
+    for (size_t i = 0; i < run->job_count && changed; i++)
+        if (run->jobs[i].record_id != 0 && !run->jobs[i].study.complete)
+            (void)record_withdraw(run->record, run->jobs[i].record_id, NULL);
+    if (!changed && prepared && status != 0 && !run->environment.static_mode && !run->options.part)
         keep_best_so_far(run);
     if (status == ERROR_INTERRUPTED)
         say_interrupted(run, error);

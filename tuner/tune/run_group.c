@@ -239,19 +239,6 @@ int run_group_check(struct run_group *group, struct error *error)
     return status;
 }
 
-/* How many jobs are to be done from `index` on, and how many of its kernel. */
-static size_t count_left(const struct run_group *group, size_t index, size_t *of_kernel)
-{
-    size_t left = 0;
-    *of_kernel = 0;
-    for (size_t i = index; i < group->job_count; i++) {
-        left += is_to_do(&group->jobs[i]);
-        *of_kernel +=
-            is_to_do(&group->jobs[i]) && group->jobs[i].kernel == group->jobs[index].kernel;
-    }
-    return left;
-}
-
 /* Tells a job's search what the record has of the kernel's other problems, of other GPUs and of older
  * versions. Results that are to be measured again are not asked. */
 static int tell_near(struct run *run, struct tuning_job *job, struct error *error)
@@ -297,8 +284,12 @@ static int tune_one(struct run_group *group, size_t index, struct error *error)
     struct tuning *tuning = &group->tuning;
     struct tuning_job *job = &group->jobs[index];
     int64_t now_ns = clock_ns();
-    size_t of_kernel;
-    size_t left = count_left(group, index, &of_kernel);
+    size_t left = 0; /* to be done, this one included, and how many of its kernel */
+    size_t of_kernel = 0;
+    for (size_t i = index; i < group->job_count; i++) {
+        left += is_to_do(&group->jobs[i]);
+        of_kernel += is_to_do(&group->jobs[i]) && group->jobs[i].kernel == job->kernel;
+    }
     int64_t end_ns = run_limits_end_ns(&group->limits, job->kernel, now_ns, left, of_kernel);
     int64_t last_ns =
         run_limits_end_ns(&group->limits, job->kernel, now_ns, (left + 1) / 2, (of_kernel + 1) / 2);

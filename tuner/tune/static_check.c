@@ -24,30 +24,23 @@ void static_check_compile_reason(const struct compile_job *compile, char *reason
     (void)snprintf(reason, size, "%.*s", (int)strcspn(found, "\n"), found);
 }
 
-/* Without a device worker that checks arguments against the cubin, it is done here. */
-static enum outcome fill_stats(struct tuning_job *job, size_t index, struct error *reason)
-{
-    struct kernel_stats_source source = tuning_job_stats_source(job, index);
-    struct compilation image = {0};
-    enum outcome outcome;
-    if (job->study.environment.static_mode &&
-        compile_job_image(job->compile_jobs[index], &image, NULL) == 0)
-        source.compilation = &image;
-    kernel_stats_fill(&source, &job->study.results[index], &outcome, reason);
-    compilation_release(&image);
-    return outcome;
-}
-
 /* What is known of a compiled variant without running it; unless it is OUTCOME_COMPILED, `reason` says
  * why, and `*decided_by` is the constraint that decided it, if one did. */
 static enum outcome check_compiled(struct tuning_job *job, size_t index, const char **decided_by,
                                    struct error *reason)
 {
     struct result *result = &job->study.results[index];
-    const struct kernel_stats_source source = tuning_job_stats_source(job, index);
+    struct kernel_stats_source source = tuning_job_stats_source(job, index);
+    struct compilation image = {0};
     bool allowed = true;
     size_t constraint = 0;
-    enum outcome outcome = fill_stats(job, index, reason);
+    enum outcome outcome;
+    /* without a device worker that checks arguments against the cubin, it is done here */
+    if (job->study.environment.static_mode &&
+        compile_job_image(job->compile_jobs[index], &image, NULL) == 0)
+        source.compilation = &image;
+    kernel_stats_fill(&source, result, &outcome, reason);
+    compilation_release(&image);
     if (outcome != OUTCOME_COMPILED)
         return outcome;
     int status = kernel_stats_allowed(&source, &result->stats, job->kernel->constraints,

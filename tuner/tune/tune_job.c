@@ -63,25 +63,11 @@ static int open_problem(struct tuning *tuning, struct tuning_job *job, struct er
     return team_open(tuning->team, tuning->loop, &problem, &job->study.empty_kernel_ns, error);
 }
 
-/* Adds what was seen now to what the record says of an earlier run. */
-static void note_conditions(struct gpu_conditions *conditions, struct gpu_conditions now)
-{
-    now.dropped_samples += conditions->dropped_samples;
-    now.throttled_samples += conditions->throttled_samples;
-    if (now.known || !conditions->known)
-        *conditions = now;
-}
-
-/* Of earlier finals, whose verdict is withdrawn. */
-static void clear_marks(struct study *study)
-{
-    for (size_t i = 0; i < study->result_count; i++)
-        study->results[i].finalist = study->results[i].tied = false;
-}
-
 static int hold_finals(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
-    clear_marks(&job->study);
+    for (size_t i = 0; i < job->study.result_count;
+         i++) /* marks of earlier ones, whose verdict is withdrawn */
+        job->study.results[i].finalist = job->study.results[i].tied = false;
     return finals_hold(tuning, job, error);
 }
 
@@ -150,7 +136,12 @@ static int measure_job(struct tuning *tuning, struct tuning_job *job, struct err
         return status;
     if (device_client_empty_batch_ns(tuning_client(tuning)) > 0)
         job->study.empty_batch_ns = device_client_empty_batch_ns(tuning_client(tuning));
-    note_conditions(&job->study.conditions, team_conditions(tuning->team));
+    struct gpu_conditions *earlier = &job->study.conditions; /* by the record, in another run */
+    struct gpu_conditions now = team_conditions(tuning->team);
+    now.dropped_samples += earlier->dropped_samples;
+    now.throttled_samples += earlier->throttled_samples;
+    if (now.known || !earlier->known)
+        *earlier = now;
     return 0;
 }
 
@@ -171,12 +162,6 @@ int tune_job_prepare(struct tuning_job *job, struct compile_pool *pool, int64_t 
     return status < 0 ? status : 0;
 }
 
-/* Whether time ran out before the search had found anything valid, or before the finals. */
-static bool is_unfinished(const struct tuning_job *job)
-{
-    return !job->study.has_winner && tuning_job_can_win(job);
-}
-
 int tune_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
     tuning->rules = race_rules_complete(tuning->rules);
@@ -191,7 +176,8 @@ int tune_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
         study_link_twins(&job->study);
         if (status == 0)
             status = compile_pool_confirm(tuning->pool, error);
-        if (status != 0 || is_unfinished(job))
+        /* unfinished: time ran out before the search had found anything valid, or before the finals */
+        if (status != 0 || (!job->study.has_winner && tuning_job_can_win(job)))
             return status;
         timings_stage(tuning->timings, TIMING_RECORD);
         status = record_finish(tuning->record, job->record_id, &job->study, error);

@@ -38,16 +38,6 @@ struct contender tuning_contender(const struct result *result, size_t order)
                               .order = order};
 }
 
-/* A result's samples, as if the first GPU had taken them; a new array. */
-static double *scale(const struct study *study, const struct result *result)
-{
-    double *scaled_ns = alloc_zeroed(result->sample_count, sizeof *scaled_ns);
-    double ratio = study_gpus_ratio(study->gpus, study->gpu_count, result->gpu);
-    for (size_t i = 0; i < result->sample_count; i++)
-        scaled_ns[i] = result->samples_ns[i] / ratio;
-    return scaled_ns;
-}
-
 bool *tuning_choose(const struct tuning *tuning, const struct study *study, unsigned most,
                     size_t *count)
 {
@@ -59,7 +49,12 @@ bool *tuning_choose(const struct tuning *tuning, const struct study *study, unsi
     rules.spread = study_gpus_spread(study->gpus, study->gpu_count);
     for (size_t i = 0; i < study->result_count; i++) {
         contenders[i] = tuning_contender(&study->results[i], i);
-        contenders[i].samples_ns = scaled_ns[i] = scale(study, &study->results[i]);
+        const struct result *result = &study->results[i];
+        double ratio = study_gpus_ratio(study->gpus, study->gpu_count, result->gpu);
+        scaled_ns[i] = alloc_zeroed(result->sample_count, sizeof **scaled_ns);
+        for (size_t j = 0; j < result->sample_count; j++) /* as if the first GPU had taken them */
+            scaled_ns[i][j] = result->samples_ns[j] / ratio;
+        contenders[i].samples_ns = scaled_ns[i];
     }
     *count = race_finalists(contenders, study->result_count, &rules, chosen);
     for (size_t i = 0; i < study->result_count; i++)

@@ -71,17 +71,6 @@ size_t twins_run(struct twins *twins, size_t index)
     return has_hash ? find_or_add(twins, index)->index : index;
 }
 
-/* Everything but the parameters. */
-static void swap_results(struct result *a, struct result *b)
-{
-    const struct result first = *a;
-    const struct bindings parameters = b->parameters;
-    *a = *b;
-    *b = first;
-    b->parameters = parameters;
-    a->parameters = first.parameters;
-}
-
 size_t twins_conclude(struct twins *twins, size_t index)
 {
     struct tuning_job *job = twins->job;
@@ -91,7 +80,12 @@ size_t twins_conclude(struct twins *twins, size_t index)
     if (index < twin->index) {
         duplicate = twin->index;
         twin->index = index;
-        swap_results(&results[index], &results[duplicate]);
+        const struct result own = results[index]; /* everything but the parameters changes places */
+        const struct bindings parameters = results[duplicate].parameters;
+        results[index] = results[duplicate];
+        results[duplicate] = own;
+        results[index].parameters = own.parameters;
+        results[duplicate].parameters = parameters;
         job->known_count += !job->known[index];
         job->known[index] = true;
     }
