@@ -82,10 +82,6 @@ int compile_pool_ptx(struct compile_pool *pool, const struct source *source,
  * that has been tried often enough. */
 bool compile_pool_distrust(struct compile_job *job);
 
-/* Whether a request with these, for that architecture, would find an earlier job or a cubin in the cache. */
-bool compile_pool_has(struct compile_pool *pool, const char *arch, const char *source_hash,
-                      const struct options *options);
-
 /* The job of a variant whose options cannot be computed, for that `reason`: done, without a cubin. It
  * is dropped as others are. */
 struct compile_job *compile_pool_refuse(struct compile_pool *pool, const struct error *reason);

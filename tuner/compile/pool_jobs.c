@@ -224,18 +224,6 @@ bool compile_pool_distrust(struct compile_job *job)
     return ++job->distrusts <= MOST;
 }
 
-bool compile_pool_has(struct compile_pool *pool, const char *arch, const char *source_hash,
-                      const struct options *options)
-{
-    char key[HASH_BYTES];
-    if (make_key(pool, arch, source_hash, options, key, NULL) != 0)
-        return false;
-    char *path = cubin_cache_path(pool->cache_folder, key);
-    bool has = find(pool, key) != NULL || access(path, R_OK) == 0;
-    free(path);
-    return has;
-}
-
 struct compile_job *compile_pool_refuse(struct compile_pool *pool, const struct error *reason)
 {
     char key[HASH_BYTES];

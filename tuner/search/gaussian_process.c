@@ -237,32 +237,6 @@ static void init_parameter(struct covariance_parameter *parameter, size_t index,
     parameter->slopes = alloc_zeroed(count * count, sizeof *parameter->slopes);
 }
 
-/* Starts with what is likely before anything is measured. */
-static void covariance_init(struct covariance *covariance, const struct search_space *space)
-{
-    *covariance = (struct covariance){0};
-    for (size_t i = 0; i < search_space_dimensions(space); i++)
-        if (search_space_parameter(space, i)->values->count > 1)
-            init_parameter(ARRAY_APPEND(covariance->parameters, covariance->count), i,
-                           search_space_parameter(space, i));
-    for (size_t i = 0; i < learnt_count(covariance); i++)
-        *learnt_at(covariance, i) = prior_of(covariance, i).mean;
-    update(covariance, false);
-}
-
-static void covariance_release(struct covariance *covariance)
-{
-    for (size_t i = 0; i < covariance->count; i++) {
-        struct covariance_parameter *parameter = &covariance->parameters[i];
-        free(parameter->coordinates);
-        free(parameter->twos);
-        free(parameter->factors);
-        free(parameter->slopes);
-    }
-    free(covariance->parameters);
-    *covariance = (struct covariance){0};
-}
-
 /* --- the process --- */
 
 void gaussian_process_init(struct gaussian_process *process, const struct search_space *space,
@@ -270,7 +244,15 @@ void gaussian_process_init(struct gaussian_process *process, const struct search
 {
     *process = (struct gaussian_process){
         .dimensions = search_space_dimensions(space), .capacity = capacity, .variance = 1};
-    covariance_init(&process->covariance, space);
+    struct covariance *covariance = &process->covariance;
+    for (size_t i = 0; i < process->dimensions; i++)
+        if (search_space_parameter(space, i)->values->count > 1)
+            init_parameter(ARRAY_APPEND(covariance->parameters, covariance->count), i,
+                           search_space_parameter(space, i));
+    for (size_t i = 0; i < learnt_count(covariance);
+         i++) /* what is likely before anything is measured */
+        *learnt_at(covariance, i) = prior_of(covariance, i).mean;
+    update(covariance, false);
     process->points = alloc_zeroed(capacity * process->dimensions, sizeof *process->points);
     process->factor = alloc_zeroed(capacity * capacity, sizeof *process->factor);
     process->weights = alloc_zeroed(capacity, sizeof *process->weights);
@@ -278,7 +260,14 @@ void gaussian_process_init(struct gaussian_process *process, const struct search
 
 void gaussian_process_release(struct gaussian_process *process)
 {
-    covariance_release(&process->covariance);
+    for (size_t i = 0; i < process->covariance.count; i++) {
+        struct covariance_parameter *parameter = &process->covariance.parameters[i];
+        free(parameter->coordinates);
+        free(parameter->twos);
+        free(parameter->factors);
+        free(parameter->slopes);
+    }
+    free(process->covariance.parameters);
     free(process->points);
     free(process->factor);
     free(process->weights);
@@ -345,18 +334,6 @@ static void solve_forward(const struct gaussian_process *process, const double *
     }
 }
 
-/* From the weights, as if there were one more target, of 1. */
-static void find_variance(struct gaussian_process *process, const double *targets)
-{
-    double square = 1;
-    size_t known = 0;
-    for (size_t i = 0; i < process->count; i++) {
-        square += process->weights[i] * process->weights[i];
-        known += isnan(targets[i]) ? 0 : 1;
-    }
-    process->variance = square / (double)(known + 1);
-}
-
 double gaussian_process_tell(struct gaussian_process *process, const double *targets,
                              const double *drift)
 {
@@ -373,7 +350,13 @@ double gaussian_process_tell(struct gaussian_process *process, const double *tar
     double slope = fmax(products / squares, 0);
     for (size_t i = 0; i < process->count; i++)
         process->weights[i] -= slope * weights[i];
-    find_variance(process, targets);
+    double square = 1; /* as if there were one more target, of 1 */
+    size_t known = 0;
+    for (size_t i = 0; i < process->count; i++) {
+        square += process->weights[i] * process->weights[i];
+        known += isnan(targets[i]) ? 0 : 1;
+    }
+    process->variance = square / (double)(known + 1);
     free(weights);
     return slope;
 }
@@ -411,35 +394,6 @@ struct work {
     double *weights;    /* precision times the targets */
     double variance;    /* of the targets; the covariance is relative to it */
 };
-
-static void work_init(struct work *work, size_t count)
-{
-    work->count = count;
-    work->covariance = alloc_zeroed(count * count, sizeof(double));
-    work->factor = alloc_zeroed(count * count, sizeof(double));
-    work->inverse = alloc_zeroed(count * count, sizeof(double));
-    work->precision = alloc_zeroed(count * count, sizeof(double));
-    work->weights = alloc_zeroed(count, sizeof(double));
-}
-
-static void work_release(struct work *work)
-{
-    free(work->covariance);
-    free(work->factor);
-    free(work->inverse);
-    free(work->precision);
-    free(work->weights);
-}
-
-static void decompose(struct work *work, double noise)
-{
-    const size_t n = work->count;
-    for (size_t i = 0; i < n; i++) {
-        memcpy(work->factor + i * n, work->covariance + i * n, (i + 1) * sizeof *work->factor);
-        work->factor[i * n + i] += noise;
-        decompose_row(work->factor, n, i, 1e-9);
-    }
-}
 
 /* The inverse of L, and from it the precision. */
 static void invert(struct work *work)
@@ -486,18 +440,6 @@ static void weigh(struct work *work, const double *targets)
     work->variance = square / (double)(n + 1);
 }
 
-/* The pair's part in the derivatives with respect to what was learnt about each parameter. */
-static void add_pair(const struct covariance *covariance, const uint32_t *a, const uint32_t *b,
-                     double part, double *gradient)
-{
-    for (size_t i = 0; i < covariance->count; i++) {
-        double slopes[COVARIANCE_LEARNT];
-        find_slopes(covariance, i, a, b, slopes);
-        for (int j = 0; j < COVARIANCE_LEARNT; j++)
-            *gradient++ += part * slopes[j];
-    }
-}
-
 /* The derivatives of minus the logarithm of the posterior density, up to a constant (Rasmussen and
  * Williams 2006, equation 5.9). */
 static void find_gradient(const struct work *work, struct covariance *covariance,
@@ -517,9 +459,13 @@ static void find_gradient(const struct work *work, struct covariance *covariance
                 work->precision[i * n + j] - work->weights[i] * work->weights[j] / work->variance;
             if (i == j)
                 gradient[learnt - 1] += 0.5 * part * noise;
-            else
-                add_pair(covariance, points[i], points[j], part * work->covariance[i * n + j],
-                         gradient);
+            for (size_t p = 0; p < covariance->count && i != j; p++) {
+                double slopes[COVARIANCE_LEARNT];
+                find_slopes(covariance, p, points[i], points[j], slopes);
+                for (size_t s = 0; s < COVARIANCE_LEARNT; s++)
+                    gradient[p * COVARIANCE_LEARNT + s] +=
+                        part * work->covariance[i * n + j] * slopes[s];
+            }
         }
     }
 }
@@ -547,8 +493,14 @@ static void descend(struct covariance *covariance, const double *gradient, doubl
 void likelihood_learn(struct covariance *covariance, const uint32_t *const *points,
                       const double *targets, size_t count)
 {
-    struct work work;
-    work_init(&work, count);
+    struct work work = {
+        .count = count,
+        .covariance = alloc_zeroed(count * count, sizeof(double)),
+        .factor = alloc_zeroed(count * count, sizeof(double)),
+        .inverse = alloc_zeroed(count * count, sizeof(double)),
+        .precision = alloc_zeroed(count * count, sizeof(double)),
+        .weights = alloc_zeroed(count, sizeof(double)),
+    };
     size_t learnt = learnt_count(covariance);
     double *gradient = alloc_zeroed(learnt, sizeof *gradient);
     double *previous = alloc_zeroed(learnt, sizeof *previous);
@@ -560,7 +512,12 @@ void likelihood_learn(struct covariance *covariance, const uint32_t *const *poin
         for (size_t i = 0; i < count; i++)
             for (size_t j = 0; j <= i; j++)
                 work.covariance[i * count + j] = covariance_of(covariance, points[i], points[j]);
-        decompose(&work, exp(covariance->noise));
+        for (size_t i = 0; i < count; i++) {
+            double *row = work.factor + i * count;
+            memcpy(row, work.covariance + i * count, (i + 1) * sizeof *row);
+            row[i] += exp(covariance->noise);
+            decompose_row(work.factor, count, i, 1e-9);
+        }
         invert(&work);
         weigh(&work, targets);
         find_gradient(&work, covariance, points, gradient);
@@ -569,5 +526,9 @@ void likelihood_learn(struct covariance *covariance, const uint32_t *const *poin
     free(gradient);
     free(previous);
     free(steps);
-    work_release(&work);
+    free(work.covariance);
+    free(work.factor);
+    free(work.inverse);
+    free(work.precision);
+    free(work.weights);
 }

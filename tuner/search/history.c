@@ -32,16 +32,6 @@ void history_add(struct history *history, const uint32_t *point)
     *ARRAY_APPEND(history->times, count) = NAN;
 }
 
-static void find_best(struct history *history)
-{
-    history->best = POINT_NONE;
-    for (size_t i = 0; i < history->told_count; i++) {
-        double time = history->times[history->told[i]];
-        if (isfinite(time) && (history->best < 0 || time < history->times[history->best]))
-            history->best = (ptrdiff_t)history->told[i];
-    }
-}
-
 void history_tell(struct history *history, const uint32_t *point, double time_ns)
 {
     if (!history_has(history, point))
@@ -54,10 +44,17 @@ void history_tell(struct history *history, const uint32_t *point, double time_ns
         *ARRAY_APPEND(history->told, history->told_count) = position;
     history->failed_count += isinf(time_ns) ? 1 : 0;
     history->failed_count -= isinf(before) ? 1 : 0;
-    if (!isnan(before))
-        find_best(history);
-    else if (isfinite(time_ns) && (history->best < 0 || time_ns < history->times[history->best]))
+    if (!isnan(before)) {
+        history->best = POINT_NONE;
+        for (size_t i = 0; i < history->told_count; i++) {
+            double time = history->times[history->told[i]];
+            if (isfinite(time) && (history->best < 0 || time < history->times[history->best]))
+                history->best = (ptrdiff_t)history->told[i];
+        }
+    } else if (isfinite(time_ns) &&
+               (history->best < 0 || time_ns < history->times[history->best])) {
         history->best = (ptrdiff_t)position;
+    }
 }
 
 /* --- ranking --- */
@@ -101,13 +98,7 @@ void ranking_sample(size_t *ranking, size_t count, size_t most, uint64_t *random
 
 /* --- targets --- */
 
-/* Both of the logarithms of finite times. */
-struct limits {
-    double cut;
-    double failed;
-};
-
-static struct limits find_limits(const double *times_ns, size_t count)
+void targets_from_times(const double *times_ns, size_t count, double *targets)
 {
     double *sorted = alloc_zeroed(count, sizeof *sorted);
     size_t finite = 0;
@@ -116,15 +107,9 @@ static struct limits find_limits(const double *times_ns, size_t count)
             sorted[finite++] = log(times_ns[i]);
     statistics_sort(sorted, finite);
     double median = statistics_quantile(sorted, finite, 0.5);
-    struct limits limits = {.cut = median + 0.5 * (median - sorted[0])};
-    limits.failed = fmin(statistics_quantile(sorted, finite, 0.75), limits.cut);
+    const double cut = median + 0.5 * (median - sorted[0]);
+    const double failed = fmin(statistics_quantile(sorted, finite, 0.75), cut);
     free(sorted);
-    return limits;
-}
-
-void targets_from_times(const double *times_ns, size_t count, double *targets)
-{
-    struct limits limits = find_limits(times_ns, count);
     double sum = 0;
     double square = 0;
     size_t known = 0;
@@ -132,8 +117,8 @@ void targets_from_times(const double *times_ns, size_t count, double *targets)
         targets[i] = NAN;
         if (isnan(times_ns[i]))
             continue;
-        targets[i] = isinf(times_ns[i]) ? limits.failed : fmin(log(times_ns[i]), limits.cut);
-        targets[i] -= limits.cut; /* near 0, so that squares keep their digits */
+        targets[i] = isinf(times_ns[i]) ? failed : fmin(log(times_ns[i]), cut);
+        targets[i] -= cut; /* near 0, so that squares keep their digits */
         sum += targets[i];
         square += targets[i] * targets[i];
         known++;

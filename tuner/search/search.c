@@ -105,13 +105,6 @@ void search_know(struct search *search, const uint32_t *points, const double *ti
                       times_ns, count);
 }
 
-void search_prefer(struct search *search, bool (*is_cheap)(void *user, const uint32_t *point),
-                   void *user)
-{
-    search->context.is_cheap = is_cheap;
-    search->context.user = user;
-}
-
 int search_propose(struct search *search, size_t count, uint32_t *points, struct error *error)
 {
     size_t dimensions = search_space_dimensions(search->context.space);

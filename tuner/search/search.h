@@ -1,14 +1,13 @@
 /*
  * Chooses which points of a space to measure next, from the times measured so far.
  *
- *     search_new, search_know, search_prefer
+ *     search_new, search_know
  *     search_tell for everything already known
  *     search_propose, search_tell in any order, until the budget ends or nothing is proposed
  *     search_free
  *
  * Proposals may stay outstanding while others are told; tell each of them in the end, if only as
- * failed. The same space, seed and sequence of calls give the same proposals, if `is_cheap` gives
- * the same answers.
+ * failed. The same space, seed and sequence of calls give the same proposals.
  */
 #ifndef AUTOTUNE_SEARCH_H
 #define AUTOTUNE_SEARCH_H
@@ -49,11 +48,6 @@ void search_free(struct search *search); /* NULL is allowed */
  * is told. */
 void search_know(struct search *search, const uint32_t *points, const double *times_ns,
                  size_t count);
-
-/* Of about equally promising points, those for which `is_cheap` is true are proposed first: they
- * cost less to try, for example because they are compiled already. `user` is passed to it. */
-void search_prefer(struct search *search, bool (*is_cheap)(void *user, const uint32_t *point),
-                   void *user);
 
 /*
  * Proposes up to `count` points into `points` (count * dimensions indices). They differ from each

@@ -98,14 +98,6 @@ struct search_space {
 
 /* --- the two kinds --- */
 
-static bool all_numbers(const struct value_list *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (!number_is(&list->values[i]))
-            return false;
-    return true;
-}
-
 static struct search_space *new_space(size_t dimensions, const struct value_list *values)
 {
     struct search_space *space = alloc_zeroed(1, sizeof *space);
@@ -114,7 +106,10 @@ static struct search_space *new_space(size_t dimensions, const struct value_list
     space->parameters = alloc_zeroed(dimensions, sizeof *space->parameters);
     for (size_t i = 0; i < dimensions; i++) {
         space->parameters[i].values = &values[i];
-        space->parameters[i].ordered = all_numbers(&values[i]);
+        space->parameters[i].ordered = true;
+        for (size_t j = 0; j < values[i].count; j++)
+            space->parameters[i].ordered =
+                space->parameters[i].ordered && number_is(&values[i].values[j]);
     }
     return space;
 }
@@ -312,15 +307,6 @@ static int draw_by_backtracking(struct search_space *space, uint64_t *random, ui
     return status;
 }
 
-/* A template without parameters has one variant, subject to its constraints. */
-static int draw_the_only(struct search_space *space, struct error *error)
-{
-    struct space *only = start(space);
-    int status = space_skip(only, error);
-    space_free(only);
-    return status;
-}
-
 int search_space_draw(struct search_space *space, uint64_t *random, uint32_t *point,
                       struct error *error)
 {
@@ -332,8 +318,12 @@ int search_space_draw(struct search_space *space, uint64_t *random, uint32_t *po
         memcpy(point, drawn, space->dimensions * sizeof *point);
         return 1;
     }
-    if (space->dimensions == 0)
-        return draw_the_only(space, error);
+    if (space->dimensions == 0) { /* one variant, subject to its constraints */
+        struct space *only = start(space);
+        int there = space_skip(only, error);
+        space_free(only);
+        return there;
+    }
     int status = draw_by_rejection(space, random, point, error);
     if (status == 0)
         status = draw_by_probing(space, random, point, error);
@@ -342,20 +332,16 @@ int search_space_draw(struct search_space *space, uint64_t *random, uint32_t *po
 
 /* --- enumerating --- */
 
-static int next_listed(struct search_space *space, uint32_t *point)
-{
-    if (space->position == space->points.count)
-        return 0;
-    const uint32_t *next = point_table_at(&space->points, space->position++);
-    if (space->dimensions > 0)
-        memcpy(point, next, space->dimensions * sizeof *point);
-    return 1;
-}
-
 int search_space_next(struct search_space *space, uint32_t *point, struct error *error)
 {
-    if (space->template == NULL)
-        return next_listed(space, point);
+    if (space->template == NULL) {
+        if (space->position == space->points.count)
+            return 0;
+        const uint32_t *next = point_table_at(&space->points, space->position++);
+        if (space->dimensions > 0)
+            memcpy(point, next, space->dimensions * sizeof *point);
+        return 1;
+    }
     if (space->enumeration == NULL)
         space->enumeration = start(space);
     space_limit(space->enumeration, space->end_ns);
@@ -384,22 +370,17 @@ void search_space_bindings(const struct search_space *space, const uint32_t *poi
                      space->parameters[i].values->values[point[i]]);
 }
 
-static bool find_value(const struct value_list *list, struct value value, uint32_t *index)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (value_equal(list->values[i], value)) {
-            *index = (uint32_t)i;
-            return true;
-        }
-    return false;
-}
-
 bool search_space_point(const struct search_space *space, const struct bindings *parameters,
                         uint32_t *point)
 {
     for (size_t i = 0; i < space->dimensions; i++) {
         const struct value *value = bindings_find(parameters, space->parameters[i].name);
-        if (value == NULL || !find_value(space->parameters[i].values, *value, &point[i]))
+        const struct value_list *list = space->parameters[i].values;
+        point[i] = 0;
+        while (value != NULL && point[i] < list->count &&
+               !value_equal(list->values[point[i]], *value))
+            point[i]++;
+        if (value == NULL || point[i] == list->count)
             return false;
     }
     return true;

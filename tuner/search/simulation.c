@@ -13,24 +13,6 @@
 
 /* --- the space --- */
 
-static bool has_value(const struct value_list *list, struct value value)
-{
-    for (size_t i = 0; i < list->count; i++)
-        if (value_equal(list->values[i], value))
-            return true;
-    return false;
-}
-
-static void add_value(struct value_list *list, struct value value)
-{
-    if (value.kind == VALUE_WORD) {
-        char **word = ARRAY_APPEND(list->words, list->word_count);
-        *word = alloc_string(value.as.word);
-        value.as.word = *word;
-    }
-    *ARRAY_APPEND(list->values, list->count) = value;
-}
-
 /* Numbers in ascending order; words and booleans stay behind them. */
 static int compare_values(const void *a, const void *b)
 {
@@ -65,9 +47,17 @@ static int take_parameters(const char *path, const struct t4_file *file,
             return error_set_at(error, ERROR_CONFIG, path, 0,
                                 "result %zu has other parameters than result 1", r + 1);
         for (size_t i = 0; i < first->count; i++) {
-            const struct value *value = bindings_find(parameters, measured->names[i]);
-            if (!has_value(&measured->values[i], *value))
-                add_value(&measured->values[i], *value);
+            struct value value = *bindings_find(parameters, measured->names[i]);
+            struct value_list *list = &measured->values[i];
+            size_t known = 0;
+            while (known < list->count && !value_equal(list->values[known], value))
+                known++;
+            if (known < list->count)
+                continue;
+            if (value.kind == VALUE_WORD)
+                value.as.word = *ARRAY_APPEND(list->words, list->word_count) =
+                    alloc_string(value.as.word);
+            *ARRAY_APPEND(list->values, list->count) = value;
         }
     }
     for (size_t i = 0; i < first->count; i++)
@@ -170,11 +160,6 @@ static double cpu_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static double share_of(const struct measured_space *measured, double best_ns)
-{
-    return measured->optimum_ns / best_ns; /* 0 if nothing was found: INFINITY */
-}
-
 static double gap_of(const struct measured_space *measured, double best_ns)
 {
     double all = measured->median_ns - measured->optimum_ns;
@@ -216,7 +201,8 @@ static int replay_search(const struct measured_space *measured,
         }
         if (status < 0)
             return status;
-        shares[i * options->repeats] = share_of(measured, replay->best_ns);
+        shares[i * options->repeats] =
+            measured->optimum_ns / replay->best_ns; /* 0 if nothing was found: INFINITY */
         results[i].gap_mean += gap_of(measured, replay->best_ns);
         results[i].cpu_us +=
             replay->evaluations > 0 ? replay->cpu_s * 1e6 / (double)replay->evaluations : 0;
@@ -270,19 +256,6 @@ static int repeat(const struct measured_space *measured, const struct simulation
     return status;
 }
 
-static void summarise(struct simulation_result *result, double *shares, size_t repeats)
-{
-    double sum = 0;
-    statistics_sort(shares, repeats);
-    for (size_t i = 0; i < repeats; i++)
-        sum += shares[i];
-    result->share_mean = sum / (double)repeats;
-    result->share_min = shares[0];
-    result->share_p5 = statistics_quantile(shares, repeats, 0.05);
-    result->gap_mean /= (double)repeats;
-    result->cpu_us /= (double)repeats;
-}
-
 int simulation_run(const struct measured_space *measured, const struct simulation_options *options,
                    struct simulation_result *results, struct error *error)
 {
@@ -290,8 +263,18 @@ int simulation_run(const struct measured_space *measured, const struct simulatio
     for (size_t i = 0; i < options->budget_count; i++)
         results[i] = (struct simulation_result){0};
     int status = repeat(measured, options, results, shares, error);
-    for (size_t i = 0; i < options->budget_count && status == 0; i++)
-        summarise(&results[i], shares + i * options->repeats, options->repeats);
+    for (size_t i = 0; i < options->budget_count && status == 0; i++) {
+        double *own = shares + i * options->repeats;
+        double sum = 0;
+        statistics_sort(own, options->repeats);
+        for (size_t j = 0; j < options->repeats; j++)
+            sum += own[j];
+        results[i].share_mean = sum / (double)options->repeats;
+        results[i].share_min = own[0];
+        results[i].share_p5 = statistics_quantile(own, options->repeats, 0.05);
+        results[i].gap_mean /= (double)options->repeats;
+        results[i].cpu_us /= (double)options->repeats;
+    }
     free(shares);
     return status;
 }

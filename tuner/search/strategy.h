@@ -19,10 +19,7 @@ struct strategy_context {
     const struct history *history;
     struct known_results *known; /* from elsewhere */
     size_t evaluations;          /* planned; 0: unknown */
-    bool (*is_cheap)(void *user,
-                     const uint32_t *point); /* search_prefer(); NULL: all cost the same */
-    void *user;
-    uint64_t random; /* the state of statistics_random() */
+    uint64_t random;             /* the state of statistics_random() */
 };
 
 struct search_strategy {

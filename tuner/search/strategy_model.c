@@ -108,7 +108,6 @@ struct model {
     size_t next_learning; /* points told until then */
     ptrdiff_t best;       /* position of the point whose neighbours are candidates */
     uint32_t *point;      /* working storage */
-    double *scores;       /* of each candidate, likewise */
 };
 
 enum {
@@ -137,7 +136,6 @@ static void *new_model(struct strategy_context *context)
     model->times = alloc_zeroed(ROWS, sizeof *model->times);
     model->targets = alloc_zeroed(ROWS, sizeof *model->targets);
     model->expected = alloc_zeroed(ROWS, sizeof *model->expected);
-    model->scores = alloc_zeroed(CANDIDATES, sizeof *model->scores);
     model->point = alloc_zeroed(dimensions, sizeof *model->point);
     return model;
 }
@@ -151,7 +149,6 @@ static void free_model(void *state)
     free(model->times);
     free(model->targets);
     free(model->expected);
-    free(model->scores);
     free(model->point);
     free(model);
 }
@@ -378,34 +375,12 @@ static int model_update(struct model *model, struct strategy_context *context, s
 enum {
     FIRST_POINTS = 12,      /* chosen before anything is predicted, … */
     FIRST_POINTS_LEAST = 4, /* or a third of what is planned, but at least so many */
-    FIRST_DRAWS = 20,       /* to choose each of them from */
-    ASKED = 16              /* candidates per proposal, at most, whether they are cheap */
+    FIRST_DRAWS = 20        /* to choose each of them from */
 };
 
 static const double bound_rate = 0.25; /* of the proposals: by confidence bound */
-static const double bound_most = 3;    /* standard deviations */
-static const double about = 0.1;       /* of a score: makes no difference */
-
-static size_t first_points(const struct strategy_context *context)
-{
-    size_t third = context->evaluations / 3;
-    if (context->evaluations == 0 || third > FIRST_POINTS)
-        return FIRST_POINTS;
-    return third > FIRST_POINTS_LEAST ? third : FIRST_POINTS_LEAST;
-}
-
-/* The distance to the nearest point of the history. */
-static double isolation(const struct model *model, const struct strategy_context *context,
-                        const uint32_t *point)
-{
-    double nearest = INFINITY;
-    for (size_t i = 0; i < context->history->points.count; i++)
-        nearest = fmin(nearest, covariance_distance(&model->process.covariance, point,
-                                                    point_table_at(&context->history->points, i)));
-    return nearest;
-}
-
-/* The fastest one elsewhere that the space has and the history does not. Returns 1, 0 if there is
+static const double bound_most =
+    3; /* The fastest one elsewhere that the space has and the history does not. Returns 1, 0 if there is
  * none, or an error. */
 static int choose_known(struct strategy_context *context, uint32_t *point, struct error *error)
 {
@@ -434,7 +409,11 @@ static int choose_first(struct model *model, struct strategy_context *context, u
             return status;
         if (status == 0)
             break;
-        double distance = isolation(model, context, model->point);
+        double distance = INFINITY; /* to the nearest point of the history */
+        for (size_t j = 0; j < context->history->points.count; j++)
+            distance =
+                fmin(distance, covariance_distance(&model->process.covariance, model->point,
+                                                   point_table_at(&context->history->points, j)));
         if (distance > farthest) {
             farthest = distance;
             memcpy(point, model->point, model->process.dimensions * sizeof *point);
@@ -455,22 +434,16 @@ static double expected_improvement(double best, double mean, double deviation)
     return improvement > 0 ? improvement : z;
 }
 
-static double lowest_target(const struct model *model)
-{
-    double lowest = INFINITY;
-    for (size_t i = 0; i < model->process.count; i++)
-        lowest = fmin(lowest, model->targets[i]); /* which passes over NAN */
-    return lowest;
-}
-
 /* Scores all candidates. Returns the best one, or POINT_NONE. The criterion is the expected
  * improvement, or at times a confidence bound of a random width. */
-static ptrdiff_t score_candidates(struct model *model, struct strategy_context *context)
+static ptrdiff_t score_candidates(const struct model *model, struct strategy_context *context)
 {
     const struct candidates *candidates = &model->candidates;
     bool by_bound = random_fraction(&context->random) < bound_rate;
     double width = bound_most * random_fraction(&context->random);
-    double lowest = lowest_target(model);
+    double lowest = INFINITY;
+    for (size_t i = 0; i < model->process.count; i++)
+        lowest = fmin(lowest, model->targets[i]); /* which passes over NAN */
     double most = -INFINITY;
     ptrdiff_t found = POINT_NONE;
     for (size_t i = 0; i < candidates->solved; i++) {
@@ -478,37 +451,14 @@ static ptrdiff_t score_candidates(struct model *model, struct strategy_context *
             continue;
         double mean = model_mean(model, i);
         double deviation = candidates_deviation(candidates, &model->process, i);
-        model->scores[i] =
+        double score =
             by_bound ? width * deviation - mean : expected_improvement(lowest, mean, deviation);
-        if (model->scores[i] > most) {
-            most = model->scores[i];
+        if (score > most) {
+            most = score;
             found = (ptrdiff_t)i;
         }
     }
     return found;
-}
-
-/* The best of the cheap candidates that score about as well as `best`; `best` if there is none. */
-static ptrdiff_t prefer_cheap(const struct model *model, const struct strategy_context *context,
-                              ptrdiff_t best)
-{
-    const struct candidates *candidates = &model->candidates;
-    double most = model->scores[best];
-    double least = most - about * fabs(most);
-    ptrdiff_t found = POINT_NONE;
-    size_t asked = 1;
-    if (context->is_cheap == NULL ||
-        context->is_cheap(context->user, point_table_at(&candidates->points, (size_t)best)))
-        return best;
-    for (size_t i = 0; i < candidates->solved && asked < ASKED; i++) {
-        if (candidates->closed[i] || model->scores[i] < least ||
-            (found != POINT_NONE && model->scores[i] <= model->scores[found]))
-            continue;
-        asked++;
-        if (context->is_cheap(context->user, point_table_at(&candidates->points, i)))
-            found = (ptrdiff_t)i;
-    }
-    return found != POINT_NONE ? found : best;
 }
 
 static int choose(void *state, struct strategy_context *context, uint32_t *point,
@@ -516,7 +466,12 @@ static int choose(void *state, struct strategy_context *context, uint32_t *point
 {
     struct model *model = state;
     const struct history *history = context->history;
-    if (history->points.count < first_points(context)) {
+    size_t first = context->evaluations / 3;
+    if (context->evaluations == 0 || first > FIRST_POINTS)
+        first = FIRST_POINTS;
+    if (first < FIRST_POINTS_LEAST)
+        first = FIRST_POINTS_LEAST;
+    if (history->points.count < first) {
         int status = choose_known(context, point, error);
         return status != 0 ? status : choose_first(model, context, point, error);
     }
@@ -528,7 +483,6 @@ static int choose(void *state, struct strategy_context *context, uint32_t *point
     ptrdiff_t found = score_candidates(model, context);
     if (found == POINT_NONE)
         return strategy_draw(context, point, error);
-    found = prefer_cheap(model, context, found);
     memcpy(point, point_table_at(&model->candidates.points, (size_t)found),
            model->process.dimensions * sizeof *point);
     return 1;

@@ -43,18 +43,6 @@ static double unit_ns(const char *name, double otherwise)
     return 0;
 }
 
-static const json_t *find_measurement(const json_t *result, const char *name)
-{
-    const json_t *measurements = json_object_get(result, "measurements");
-    for (size_t i = 0; i < json_array_size(measurements); i++) {
-        const json_t *measurement = json_array_get(measurements, i);
-        const char *other = json_string_value(json_object_get(measurement, "name"));
-        if (other != NULL && strcmp(other, name) == 0)
-            return measurement;
-    }
-    return NULL;
-}
-
 /* The median of the run times in the file's unit, 0 if there are none. */
 static double median_of_runs(const json_t *result)
 {
@@ -73,7 +61,14 @@ static double median_of_runs(const json_t *result)
 static int read_time(const json_t *object, double file_unit_ns, struct place place,
                      struct t4_result *result, struct error *error)
 {
-    const json_t *measurement = find_measurement(object, "time");
+    const json_t *measurements = json_object_get(object, "measurements");
+    const json_t *measurement = NULL; /* of the time */
+    for (size_t i = json_array_size(measurements); i-- > 0;) {
+        const json_t *other = json_array_get(measurements, i);
+        const char *name = json_string_value(json_object_get(other, "name"));
+        if (name != NULL && strcmp(name, "time") == 0)
+            measurement = other;
+    }
     const json_t *value = json_object_get(measurement, "value");
     const char *unit = json_string_value(json_object_get(measurement, "unit"));
     double median = median_of_runs(object);
@@ -143,14 +138,6 @@ static char *printable(const char *text)
     return copy;
 }
 
-static json_t *printable_string(const json_t *json)
-{
-    char *text = printable(json_string_value(json));
-    json_t *string = json_string(text);
-    free(text);
-    return string;
-}
-
 /* A copy in which all texts and names are printable. */
 /* NOLINTNEXTLINE(misc-no-recursion): jansson limits the depth */
 static json_t *printable_json(json_t *json)
@@ -158,8 +145,12 @@ static json_t *printable_json(json_t *json)
     const char *key;
     size_t index;
     json_t *value;
-    if (json_is_string(json))
-        return printable_string(json);
+    if (json_is_string(json)) {
+        char *text = printable(json_string_value(json));
+        json_t *string = json_string(text);
+        free(text);
+        return string;
+    }
     if (!json_is_object(json) && !json_is_array(json))
         return json_incref(json);
     json_t *copy = json_is_object(json) ? json_object() : json_array();

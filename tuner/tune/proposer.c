@@ -17,9 +17,6 @@ struct proposer {
     uint32_t *point;          /* of the call at hand */
     struct bindings *untried; /* proposed and taken back; the last is proposed next */
     size_t untried_count;
-    struct compile_pool *pool; /* NULL: what is compiled does not matter */
-    const char *arch;
-    const struct bindings *problem;
 };
 
 struct proposer *proposer_new(const struct sweep_kernel *kernel, const struct bindings *fixed,
@@ -97,30 +94,6 @@ void proposer_know(struct proposer *proposer, const struct study *study)
     bindings_release(&defaults);
     free(points);
     free(times_ns);
-}
-
-static bool is_compiled(void *user, const uint32_t *point)
-{
-    struct proposer *proposer = user;
-    const struct template *template = &proposer->kernel->template;
-    struct bindings parameters = {0};
-    struct options options;
-    search_space_bindings(proposer->space, point, &parameters);
-    bool compiled =
-        variant_options(template, &parameters, proposer->problem, &options, NULL) == 0 &&
-        compile_pool_has(proposer->pool, proposer->arch, template->source.text_hash, &options);
-    options_release(&options);
-    bindings_release(&parameters);
-    return compiled;
-}
-
-void proposer_prefer_compiled(struct proposer *proposer, struct compile_pool *pool,
-                              const char *arch, const struct bindings *problem)
-{
-    proposer->pool = pool;
-    proposer->arch = arch;
-    proposer->problem = problem;
-    search_prefer(proposer->search, is_compiled, proposer);
 }
 
 void proposer_take_back(struct proposer *proposer, const struct bindings *parameters)

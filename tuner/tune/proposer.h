@@ -10,7 +10,6 @@
 #define AUTOTUNE_PROPOSER_H
 
 #include "base/error.h"
-#include "compile/compile_pool.h"
 #include "record/study.h"
 #include "template/sweep.h"
 #include "template/value.h"
@@ -31,11 +30,6 @@ int proposer_has(struct proposer *proposer, const struct bindings *parameters, s
 
 /* What another study has of the space's variants: search_know(). */
 void proposer_know(struct proposer *proposer, const struct study *study);
-
-/* Of about equally promising variants, those that need no compiling for `arch` go first: their cubins are
- * in the pool's cache, or soon will be. `arch` and `problem` must outlive the proposer. */
-void proposer_prefer_compiled(struct proposer *proposer, struct compile_pool *pool,
-                              const char *arch, const struct bindings *problem);
 
 /* One that was proposed and not tried: it is proposed again, before anything else. */
 void proposer_take_back(struct proposer *proposer, const struct bindings *parameters);

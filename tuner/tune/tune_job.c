@@ -149,7 +149,6 @@ int tune_job_prepare(struct tuning_job *job, struct compile_pool *pool, int64_t 
                      struct error *error)
 {
     int status = 1;
-    proposer_prefer_compiled(job->proposer, pool, job->environment->gpu.arch, job->problem);
     while (status == 1 && job->order_count < 2 * compile_pool_counts(pool).workers) {
         size_t index;
         status = tuning_job_propose(job, end_ns, &index, error);

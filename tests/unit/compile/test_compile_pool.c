@@ -152,23 +152,13 @@ static void requests_with_the_same_key_are_one_job(void **state)
     assert_int_equal(compile_pool_counts(fixture.pool).written_bytes, 2 * entry.st_size);
 }
 
-/* Whether a request for this variant needs no compiling that is not under way. */
-static bool has(int us)
-{
-    return compile_pool_has(fixture.pool, "sm_90", "hash", variant(us));
-}
-
 static void what_is_in_the_cache_needs_no_worker(void **state)
 {
     start("", 1, 10);
-    assert_false(has(20));
     struct compile_job *first = request(20, false);
-    assert_true(has(20)); /* under way */
     assert_compiled(first);
     end();
     start("", 1, 10);
-    assert_true(has(20));
-    assert_false(has(21));
     struct compile_job *job = request(20, false);
     assert_true(job->done && job->cached);
     assert_compiled(job);

@@ -125,48 +125,6 @@ static void points_that_all_fail_or_are_all_alike_end_nothing(void **state)
     (void)run(bench, 300, always_the_same);
 }
 
-/* Only two parameters matter. */
-static double time_of_two(const uint32_t *point)
-{
-    return 100 * exp(0.2 * fabs((double)point[0] - 3) + 0.3 * fabs((double)point[1] - 3));
-}
-
-/* How many of the proposals after the first 20 have the last parameter's first value. */
-static size_t count_first(struct bench *bench)
-{
-    size_t count = 0;
-    (void)run(bench, 20, time_of_two);
-    for (size_t i = 0; i < 60; i++) {
-        uint32_t point[DIMENSIONS];
-        assert_int_equal(search_propose(bench->search, 1, point, NULL), 1);
-        search_tell(bench->search, point, time_of_two(point));
-        count += point[DIMENSIONS - 1] == 0;
-    }
-    return count;
-}
-
-static bool is_first(void *user, const uint32_t *point)
-{
-    (void)user;
-    return point[DIMENSIONS - 1] == 0;
-}
-
-static void of_points_that_promise_the_same_the_cheap_go_first(void **state)
-{
-    struct bench *bench = *state;
-    size_t usual = 0;
-    size_t preferred = 0;
-    open_usual_space(bench);
-    for (uint64_t seed = 1; seed <= 4; seed++) {
-        start(bench, NULL, seed);
-        usual += count_first(bench);
-        start(bench, NULL, seed);
-        search_prefer(bench->search, is_first, NULL);
-        preferred += count_first(bench);
-    }
-    assert_true(preferred > 2 * usual);
-}
-
 /* Until nothing is proposed, `batch` at a time; every point once. Returns how many. */
 static size_t exhaust(struct bench *bench, size_t batch)
 {
@@ -318,7 +276,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_optimum_of_31250_points_is_found_in_150),
         TEST(points_that_all_fail_or_are_all_alike_end_nothing),
-        TEST(of_points_that_promise_the_same_the_cheap_go_first),
         TEST(every_point_is_proposed_exactly_once),
         TEST(spaces_of_one_point_and_of_none),
         TEST(proposals_may_be_outstanding),
