@@ -78,7 +78,7 @@ static void print_node_timings(const struct run *run)
         for (size_t j = 0; j < run->fleet.count; j++)
             if (run->fleet.gpus[j].node == node)
                 fprintf(stderr, "; GPU %d %.0f %% busy", run->fleet.gpus[j].ordinal,
-                        100 * device_client_busy_s(run->fleet.gpus[j].client) / elapsed_s);
+                        100 * ((double)run->fleet.gpus[j].client->busy_ns * 1e-9) / elapsed_s);
         fprintf(stderr, "%s\n", node->lost ? "; lost" : "");
     }
 }

@@ -36,29 +36,6 @@ enum { MOST_RUNS = 100 };               /* more than a batch has */
     X(grid_blocks, int64_t, MOST_INTEGER)                                                          \
     X(blocks_per_sm, int, INT_MAX)
 
-/* What took how long: of a verification, the run alone. */
-enum device_duration {
-    DEVICE_TOOK_RUN,
-    DEVICE_TOOK_LOAD,
-    DEVICE_TOOK_MEASURE,
-    DEVICE_TOOK_AGAIN, /* to verify after sampling */
-    DEVICE_DURATIONS
-};
-
-/* What an answer says. Zero it first; only what its kind of answer has is set. */
-struct device_reply {
-    int64_t took_ns[DEVICE_DURATIONS];
-    const char *entry; /* of the main launch; as long as the reply */
-    struct kernel_stats stats;
-    double bytes, operations;
-    int runs;                 /* that each sample is the mean of */
-    double single_ns;         /* median of single samples */
-    double empty_batch_ns;    /* of an empty kernel in a batch; 0: not known */
-    const double *samples_ns; /* until the next answer is read */
-    size_t sample_count;
-    double *numbers; /* of the answer; free it */
-};
-
 /* What the answer to each request about a variant has. */
 static const struct kind {
     const char *request;
@@ -235,26 +212,6 @@ static const char *read_reply(struct device_reply *read, const json_t *request, 
     return "event";
 }
 
-/* --- the client --- */
-
-struct device_client {
-    struct device_process worker;
-    double slowest_s; /* run of the open problem so far */
-    unsigned kills;   /* from outside, since the last reply to a request that was not a load */
-    struct gpu_conditions conditions; /* sm_clock_mhz is the sum of `readings` */
-    unsigned readings;
-    unsigned retakes;
-    int others; /* processes on the GPU, by the last reading */
-    char monitor_error[256];
-    struct device_reply read; /* the last reply about a variant */
-    json_t *differences;      /* of the last variant that failed; NULL: none */
-    bool not_prepared;        /* the expected results of a variant of the open problem */
-    bool failed;              /* the last call, and not because of the event loop */
-    double empty_batch_ns;    /* of the open problem; 0: not known */
-    int64_t busy_since_ns;    /* it has had requests from then on */
-    int64_t busy_ns;          /* before that */
-};
-
 /* --- the worker --- */
 
 int device_client_new(struct device_client **client, struct node *node, int ordinal,
@@ -297,11 +254,6 @@ static int finish(struct device_client *client, int status)
     return status;
 }
 
-bool device_client_failed(const struct device_client *client)
-{
-    return client->failed;
-}
-
 int device_client_gpu(struct device_client *client, struct gpu *gpu, struct error *error)
 {
     int status = device_process_greet(&client->worker, error);
@@ -337,21 +289,6 @@ int device_client_open(struct device_client *client, const struct opened_problem
     if (client->worker.opening_ns == 0)
         device_client_open_begin(client, problem);
     return finish(client, device_process_open(&client->worker, empty_ns, error));
-}
-
-bool device_client_not_prepared(const struct device_client *client)
-{
-    return client->not_prepared;
-}
-
-unsigned device_client_losses(const struct device_client *client)
-{
-    return client->worker.losses;
-}
-
-double device_client_busy_s(const struct device_client *client)
-{
-    return (double)client->busy_ns * 1e-9;
 }
 
 /* --- calls about a variant --- */
@@ -704,11 +641,6 @@ struct gpu_conditions device_client_conditions(const struct device_client *clien
     return conditions;
 }
 
-const char *device_client_monitor_error(const struct device_client *client)
-{
-    return client != NULL && client->monitor_error[0] != '\0' ? client->monitor_error : NULL;
-}
-
 /* Appends the reply's samples; `*runs` is of how many runs each is the mean. */
 static void take_samples(struct device_client *client, double **samples_ns, size_t *count,
                          int *runs)
@@ -719,11 +651,6 @@ static void take_samples(struct device_client *client, double **samples_ns, size
     *runs = read->runs;
     if (*runs > 1)
         client->empty_batch_ns = read->empty_batch_ns;
-}
-
-double device_client_empty_batch_ns(const struct device_client *client)
-{
-    return client->empty_batch_ns;
 }
 
 void device_client_measure_send(struct device_client *client, int64_t id,

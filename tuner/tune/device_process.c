@@ -1,4 +1,4 @@
-#include "tune/device_process.h"
+#include "tune/device_client.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"

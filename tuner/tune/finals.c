@@ -144,7 +144,7 @@ static size_t count_in(const struct finals *finals)
  * since the last call. */
 static bool note_losses(struct finals *finals)
 {
-    unsigned losses = device_client_losses(finals->gpu->client);
+    unsigned losses = finals->gpu->client->worker.losses;
     bool lost = losses != finals->losses;
     finals->losses = losses;
     for (size_t i = 0; i < finals->count && lost; i++)
@@ -425,7 +425,7 @@ static int verify_one(struct finals *finals, size_t contender, int runs, bool en
     if (*again || (status != 0 && answer.outcome == OUTCOME_MEASURED))
         return status;
     answer.passing = answer.passing || status != 0; /* as in take_oldest() */
-    unsigned losses = device_client_losses(client);
+    unsigned losses = client->worker.losses;
     if (answer.unfit && check.data_set > 0 && !answer.doubtful)
         give_up_data(finals, contender, answer.reason);
     else if (answer.outcome != OUTCOME_MEASURED)
@@ -482,11 +482,11 @@ static int verify_winner(struct finals *finals, size_t winner, unsigned other_da
             return refuse_losses(error);
         finals->data_set = finals->rounds_data;
         status = verify_in(finals, winner, LAST_RUNS, true, error);
-        const unsigned losses = device_client_losses(client);
+        const unsigned losses = client->worker.losses;
         finals->data_set = other_data;
         if (status == 0 && has_both(finals))
             status = verify_in(finals, winner, LAST_RUNS, false, error);
-        lost = device_client_losses(client) != losses;
+        lost = client->worker.losses != losses;
     }
     finals->endured = winner;
     return status;

@@ -58,7 +58,7 @@ int fleet_start(struct fleet *fleet, const struct device_list *devices, struct n
                 struct event_loop *loop, struct error *error);
 
 /* Lets the device workers end, for which the driver needs some 50 ms or more, while the caller does
- * something else. Only device_client_monitor_error() and fleet_release() may follow. */
+ * something else. Only reading and fleet_release() may follow. */
 void fleet_end_begin(const struct fleet *fleet);
 void fleet_release(struct fleet *fleet);
 

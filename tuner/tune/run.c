@@ -432,11 +432,13 @@ int run_prepare(struct run *run, const struct sweep *sweep, struct error *error)
 /* Once, whichever GPU it is. */
 static void warn_of_blindness(const struct run *run)
 {
-    const char *reason = NULL;
-    for (size_t i = 0; i < run->fleet.count && reason == NULL; i++)
-        reason = device_client_monitor_error(run->fleet.gpus[i].client);
-    if (reason != NULL && !run->options.quiet)
-        notify(run, "%s: cannot detect throttling or other GPU processes", reason);
+    for (size_t i = 0; i < run->fleet.count && !run->options.quiet; i++) {
+        const struct device_client *client = run->fleet.gpus[i].client;
+        if (client == NULL || client->monitor_error[0] == '\0')
+            continue;
+        notify(run, "%s: cannot detect throttling or other GPU processes", client->monitor_error);
+        return;
+    }
 }
 
 int run_sweep(struct run *run, const struct sweep *sweep, struct error *error)

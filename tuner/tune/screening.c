@@ -12,146 +12,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The variants of a screening that no GPU has yet: those that the compiler has, and those that it is
- * done with. A search's proposals are added as they are needed. */
-struct screening_queue {
-    struct tuning *tuning;
-    struct tuning_job *job;
-    bool proposes;   /* the job's search, if it has one, is asked for more */
-    size_t *waiting; /* for the compiler; those that were requested come first */
-    size_t waiting_count;
-    size_t compiled; /* how many of these, from the first on, wait no longer */
-    size_t *ready;   /* compiled, the next one last */
-    size_t ready_count;
-    uint64_t seen; /* jobs requested plus jobs done when `ready` was last filled; 0: look again */
-};
-
 enum {
     READY_VARIANTS = 2 /* compiled proposals that wait for a GPU: the search learns from each */
 };
-
-static void queue_release(struct screening_queue *queue)
-{
-    free(queue->waiting);
-    free(queue->ready);
-    *queue = (struct screening_queue){0};
-}
-
-static void queue_add(struct screening_queue *queue, size_t index)
-{
-    *ARRAY_APPEND(queue->waiting, queue->waiting_count) = index;
-    queue->seen = 0;
-}
-
-/* Adds one that was taken and is to be tried again. Others go first: what disturbed it may not be
- * over. */
-static void queue_return(struct screening_queue *queue, size_t index)
-{
-    (void)ARRAY_APPEND(queue->ready, queue->ready_count);
-    memmove(queue->ready + 1, queue->ready, (queue->ready_count - 1) * sizeof *queue->ready);
-    queue->ready[0] = index;
-}
-
-/* Moves what is compiled from `waiting` to `ready`, unless there is enough for every GPU: it looks at
- * everything that is being compiled. */
-static void collect_compiled(struct screening_queue *queue)
-{
-    const struct tuning_job *job = queue->job;
-    size_t *waiting = queue->waiting;
-    uint64_t seen = compile_pool_counts(queue->tuning->pool).done + job->requested;
-    size_t begin = queue->compiled;
-    size_t end = begin;
-    if (seen == queue->seen || queue->ready_count >= READY_VARIANTS * queue->tuning->team->count)
-        return;
-    queue->seen = seen;
-    while (end < queue->waiting_count && job->compile_jobs[waiting[end]] != NULL)
-        end++;
-    queue->compiled = end;
-    for (size_t i = end; i-- > begin;)
-        if (job->compile_jobs[waiting[i]]->done)
-            *ARRAY_APPEND(queue->ready, queue->ready_count) = waiting[i];
-        else
-            waiting[--queue->compiled] = waiting[i];
-}
-
-/* Asks the search for more, so that the compile workers are busy and no GPU need wait, but for no more
- * than that. */
-static int propose(struct screening_queue *queue, struct error *error)
-{
-    struct tuning *tuning = queue->tuning;
-    struct tuning_job *job = queue->job;
-    if (!queue->proposes || job->proposer == NULL)
-        return 0;
-    const size_t gpus = tuning->team->count;
-    const size_t most = 2 * compile_pool_counts(tuning->pool).workers + gpus - 1;
-    timings_stage(tuning->timings, TIMING_SEARCH);
-    while (queue->ready_count < READY_VARIANTS * gpus &&
-           queue->waiting_count - queue->compiled < most) {
-        size_t index;
-        int64_t end_ns = allowance_search_end(&tuning->allowance);
-        int status = tuning_job_propose(job, end_ns, &index, error);
-        if (status != 1)
-            return status;
-        queue_add(queue, index);
-        status = tuning_job_request(job, tuning->pool, index, error);
-        if (status != 0)
-            return status;
-        collect_compiled(queue);
-    }
-    return 0;
-}
-
-/* Requests what GPUs can begin soon, and asks the job's search for more. */
-static int queue_fill(struct screening_queue *queue, struct error *error)
-{
-    int status = compile_ahead_fill(queue->tuning->ahead, error);
-    collect_compiled(queue);
-    return status != 0 ? status : propose(queue, error);
-}
-
-/* Takes a variant that is compiled; false if there is none. */
-static bool queue_take(struct screening_queue *queue, size_t *index)
-{
-    if (queue->ready_count == 0)
-        return false;
-    *index = queue->ready[--queue->ready_count];
-    return true;
-}
-
-static bool queue_is_empty(const struct screening_queue *queue)
-{
-    return queue->compiled == queue->waiting_count && queue->ready_count == 0;
-}
-
-/* Waits until something happens, at most until `until_ns`: another variant may be compiled then. */
-static int queue_wait(struct screening_queue *queue, int64_t until_ns, struct error *error)
-{
-    struct tuning *tuning = queue->tuning;
-    struct tuning_job *job = queue->job;
-    timings_stage(tuning->timings, TIMING_COMPILE);
-    if (queue->compiled < queue->waiting_count) {
-        size_t first = queue->waiting[queue->compiled];
-        if (job->compile_jobs[first] == NULL) { /* others hold the compiler's queue */
-            queue->seen = 0;
-            return tuning_job_request(job, tuning->pool, first, error);
-        }
-    }
-    return event_loop_step(tuning->loop, until_ns, error);
-}
 
 /* A first sample so many times the best median gets no further ones. */
 enum { SCREENER_HOPELESS = 2 };
 
 struct screener;
 
-/* What the GPUs share. Set the first six, and add to the queue. */
+/* What the GPUs share. Set the first five, and add to the queue. */
 struct screening {
     struct tuning *tuning;
     struct tuning_job *job;
     size_t samples;      /* of a trial */
     double short_ns;     /* below it, batches */
     struct twins *twins; /* NULL: a closer look at variants that have samples */
-    struct screening_queue queue;
+    /* the variants that no GPU has yet: those that the compiler has, and those that it is done with; a search's
+     * proposals are added as they are needed */
+    size_t *waiting; /* for the compiler; those that were requested come first */
+    size_t waiting_count;
+    size_t compiled; /* how many of these, from the first on, wait no longer */
+    size_t *ready;   /* compiled, the next one last */
+    size_t ready_count;
+    uint64_t seen; /* jobs requested plus jobs done when `ready` was last filled; 0: look again */
     struct screener *screeners; /* one for each GPU */
     size_t screener_count;
     size_t under_way; /* trials, on all GPUs */
@@ -178,6 +62,88 @@ struct screener {
     struct trial trials[DEVICE_TRIALS]; /* queued on the device, the oldest first */
     size_t trial_count;
 };
+
+static void queue_add(struct screening *screening, size_t index)
+{
+    *ARRAY_APPEND(screening->waiting, screening->waiting_count) = index;
+    screening->seen = 0;
+}
+
+/* Adds one that was taken and is to be tried again. Others go first: what disturbed it may not be
+ * over. */
+static void queue_return(struct screening *screening, size_t index)
+{
+    (void)ARRAY_APPEND(screening->ready, screening->ready_count);
+    memmove(screening->ready + 1, screening->ready,
+            (screening->ready_count - 1) * sizeof *screening->ready);
+    screening->ready[0] = index;
+}
+
+/* Moves what is compiled from `waiting` to `ready`, unless there is enough for every GPU: it looks at
+ * everything that is being compiled. */
+static void collect_compiled(struct screening *screening)
+{
+    const struct tuning_job *job = screening->job;
+    size_t *waiting = screening->waiting;
+    uint64_t seen = compile_pool_counts(screening->tuning->pool).done + job->requested;
+    size_t begin = screening->compiled;
+    size_t end = begin;
+    if (seen == screening->seen ||
+        screening->ready_count >= READY_VARIANTS * screening->tuning->team->count)
+        return;
+    screening->seen = seen;
+    while (end < screening->waiting_count && job->compile_jobs[waiting[end]] != NULL)
+        end++;
+    screening->compiled = end;
+    for (size_t i = end; i-- > begin;)
+        if (job->compile_jobs[waiting[i]]->done)
+            *ARRAY_APPEND(screening->ready, screening->ready_count) = waiting[i];
+        else
+            waiting[--screening->compiled] = waiting[i];
+}
+
+/* Asks the search for more, so that the compile workers are busy and no GPU need wait, but for no more
+ * than that. */
+static int propose(struct screening *screening, struct error *error)
+{
+    struct tuning *tuning = screening->tuning;
+    struct tuning_job *job = screening->job;
+    if (screening->twins == NULL || job->proposer == NULL)
+        return 0;
+    const size_t gpus = tuning->team->count;
+    const size_t most = 2 * compile_pool_counts(tuning->pool).workers + gpus - 1;
+    timings_stage(tuning->timings, TIMING_SEARCH);
+    while (screening->ready_count < READY_VARIANTS * gpus &&
+           screening->waiting_count - screening->compiled < most) {
+        size_t index;
+        int64_t end_ns = allowance_search_end(&tuning->allowance);
+        int status = tuning_job_propose(job, end_ns, &index, error);
+        if (status != 1)
+            return status;
+        queue_add(screening, index);
+        status = tuning_job_request(job, tuning->pool, index, error);
+        if (status != 0)
+            return status;
+        collect_compiled(screening);
+    }
+    return 0;
+}
+
+/* Waits until something happens, at most until `until_ns`: another variant may be compiled then. */
+static int queue_wait(struct screening *screening, int64_t until_ns, struct error *error)
+{
+    struct tuning *tuning = screening->tuning;
+    struct tuning_job *job = screening->job;
+    timings_stage(tuning->timings, TIMING_COMPILE);
+    if (screening->compiled < screening->waiting_count) {
+        size_t first = screening->waiting[screening->compiled];
+        if (job->compile_jobs[first] == NULL) { /* others hold the compiler's queue */
+            screening->seen = 0;
+            return tuning_job_request(job, tuning->pool, first, error);
+        }
+    }
+    return event_loop_step(tuning->loop, until_ns, error);
+}
 
 /* --- one GPU's trials --- */
 
@@ -255,17 +221,6 @@ static int keep_duplicates(struct screening *screening, struct error *error)
     return status;
 }
 
-/* So long does the verified run of a variant take that needs no sample; 0: it says nothing. Its cache
- * is warmer than a sample's, if these are cold, and what else a first run has to do takes microseconds.
- * Behind another trial, it cannot meet a GPU that has lowered its clocks for want of work. */
-static double hopeless_run_ns(const struct screener *screener)
-{
-    const struct screening *screening = screener->screening;
-    bool compares = screening->job->kernel->cold && screening->best_ns >= LONG_NS &&
-                    screener->trial_count > 0 && screening->twins != NULL;
-    return compares ? HOPELESS_RUN * screening->best_ns : 0;
-}
-
 /* Sends the variant to the GPU, unless its outcome is known from compiling it, or it has a twin. */
 static int begin_trial(struct screener *screener, size_t index, struct error *error)
 {
@@ -281,8 +236,13 @@ static int begin_trial(struct screener *screener, size_t index, struct error *er
         progress_add(tuning->progress, job->study.kernel, OUTCOME_DUPLICATE, 0);
         return job->proposer != NULL ? keep_duplicates(screening, error) : 0;
     }
+    /* a verified run's cache is warmer than a sample's, if these are cold, and what else a first run has to do
+     * takes microseconds; behind another trial, it cannot meet a GPU that has lowered its clocks for want of work */
+    bool compares = job->kernel->cold && screening->best_ns >= LONG_NS &&
+                    screener->trial_count > 0 && screening->twins != NULL;
     const struct device_client_trial trial = {.samples = screening->samples,
-                                              .hopeless_ns = hopeless_run_ns(screener),
+                                              .hopeless_ns =
+                                                  compares ? HOPELESS_RUN * screening->best_ns : 0,
                                               .enough_ns = SCREENER_HOPELESS * screening->best_ns,
                                               .short_ns = screening->short_ns};
     screener->trials[screener->trial_count++] = (struct trial){.index = index};
@@ -290,20 +250,6 @@ static int begin_trial(struct screener *screener, size_t index, struct error *er
     device_client_trial_send(screener->gpu->client, job->compile_jobs[index]->path,
                              &result->parameters, &trial);
     return 0;
-}
-
-/* What a measured variant says about those to come. */
-static void learn(struct screening *screening, const struct result *result,
-                  const struct device_client_answer *answer, const struct trial_times *times)
-{
-    if (result->runs > 1)
-        screening->short_ns = TUNING_COMPARABLE_NS;
-    if (answer->outcome != OUTCOME_MEASURED)
-        return;
-    allowance_note(&screening->tuning->allowance, result->time.median_ns, (double)times->load_ns,
-                   (double)times->verify_ns, (double)times->measure_ns, result->sample_count);
-    if (screening->best_ns <= 0 || answer->single_ns < screening->best_ns)
-        screening->best_ns = answer->single_ns;
 }
 
 /* --- ending trials --- */
@@ -328,7 +274,7 @@ static void return_trial(struct screener *screener)
     if (trial.compares)
         comparison_again(&screening->tuning->team->comparison, trial.slot, screener->place);
     else
-        queue_return(&screening->queue, trial.index);
+        queue_return(screening, trial.index);
 }
 
 /* The worker could not read the oldest trial's cubin: it is compiled, and the variant tried, again. */
@@ -467,7 +413,7 @@ static int end_measurement(struct screener *screener, struct error *error)
         return status;
     size_t index = forget_trial(screener).index;
     if (answer.again) { /* its samples were dropped */
-        queue_return(&screening->queue, index);
+        queue_return(screening, index);
         return 0;
     }
     struct result *result = &job->study.results[index];
@@ -475,7 +421,14 @@ static int end_measurement(struct screener *screener, struct error *error)
     if (answer.outcome == OUTCOME_MEASURED)
         kernel_stats_limit(&source, answer.entry, &result->stats);
     tuning_summarise(result);
-    learn(screening, result, &answer, &times);
+    if (result->runs > 1)
+        screening->short_ns = TUNING_COMPARABLE_NS;
+    if (answer.outcome == OUTCOME_MEASURED) { /* which says something about those to come */
+        allowance_note(&tuning->allowance, result->time.median_ns, (double)times.load_ns,
+                       (double)times.verify_ns, (double)times.measure_ns, result->sample_count);
+        if (screening->best_ns <= 0 || answer.single_ns < screening->best_ns)
+            screening->best_ns = answer.single_ns;
+    }
     if (answer.outcome == OUTCOME_MEASURED && screening->twins != NULL)
         comparison_note(&tuning->team->comparison, index, screener->place, result->time.median_ns);
     tuning_job_take_answer(job, index, &answer);
@@ -485,30 +438,7 @@ static int end_measurement(struct screener *screener, struct error *error)
     return status;
 }
 
-/* Leaves all that is under way to other GPUs. */
-static void return_trials(struct screener *screener)
-{
-    while (screener->trial_count > 0)
-        return_trial(screener);
-}
-
-/* Waits for the oldest trial, and keeps what came of it. */
-static int end_trial(struct screener *screener, struct error *error)
-{
-    return screener->trials[0].compares ? end_comparison(screener, error)
-                                        : end_measurement(screener, error);
-}
-
 /* --- trials on every GPU --- */
-
-/* Whatever was not compared by now is not compared any more. */
-static void close_comparison(struct screening *screening)
-{
-    struct comparison *comparison = &screening->tuning->team->comparison;
-    size_t index;
-    while (comparison_close(comparison, &index))
-        tuning_job_drop(screening->job, screening->tuning->pool, index);
-}
 
 /* Whether another GPU goes on without this one; `later`: also one that only pauses. */
 static bool others_go_on(const struct screener *screener, bool later)
@@ -527,7 +457,7 @@ static bool others_go_on(const struct screener *screener, bool later)
 static bool is_its_turn(const struct screener *screener)
 {
     const struct screening *screening = screener->screening;
-    const size_t ready = screening->queue.ready_count;
+    const size_t ready = screening->ready_count;
     size_t before = 0;
     for (size_t i = 0; i < screening->screener_count; i++)
         before += screening->screeners[i].active &&
@@ -540,7 +470,6 @@ static bool is_its_turn(const struct screener *screener)
 static int screen_step(struct screener *screener, bool over, struct error *error)
 {
     struct screening *screening = screener->screening;
-    size_t index;
     size_t slot;
     bool begun = false;
     bool takes = !over && screener->trial_count < DEVICE_TRIALS &&
@@ -551,11 +480,12 @@ static int screen_step(struct screener *screener, bool over, struct error *error
         if (status != 0 || begun)
             return status;
     }
-    if (takes && is_its_turn(screener) && queue_take(&screening->queue, &index))
-        return begin_trial(screener, index, error);
+    if (takes && is_its_turn(screener))
+        return begin_trial(screener, screening->ready[--screening->ready_count], error);
     if (screener->trial_count > 0)
-        return end_trial(screener, error);
-    return queue_wait(&screening->queue, end_of(screening), error);
+        return screener->trials[0].compares ? end_comparison(screener, error)
+                                            : end_measurement(screener, error);
+    return queue_wait(screening, end_of(screening), error);
 }
 
 /* Another GPU's trial may have to be done again, and a search learns from it. */
@@ -564,7 +494,8 @@ static bool has_more(const struct screener *screener, bool over)
     const struct screening *screening = screener->screening;
     const struct comparison *comparison = &screening->tuning->team->comparison;
     return screener->trial_count > 0 ||
-           (!over && (!queue_is_empty(&screening->queue) || screening->under_way > 0 ||
+           (!over && (screening->compiled < screening->waiting_count ||
+                      screening->ready_count > 0 || screening->under_way > 0 ||
                       (!screener->gpu->pauses && comparison_has(comparison, screener->place))));
 }
 
@@ -579,70 +510,26 @@ static bool all_is_done(const struct screening *screening)
     return false;
 }
 
-/* Whether what it has under way was measured elsewhere before, for a comparison of the GPUs. */
-static bool only_compares(const struct screener *screener)
-{
-    for (size_t i = 0; i < screener->trial_count; i++)
-        if (!screener->trials[i].compares)
-            return false;
-    return true;
-}
-
 /* After a failure: returns 0 if the others go on without this GPU, or the failure. */
 static int lose(struct screener *screener, int status, struct error *error)
 {
     const struct tuning *tuning = screener->screening->tuning;
     screener->active = false;
     screener->joining = false;
-    bool spared = all_is_done(screener->screening) &&
-                  (only_compares(screener) || is_over(screener->screening)) &&
+    bool compares = true; /* what it has under way was measured elsewhere before */
+    for (size_t i = 0; i < screener->trial_count; i++)
+        compares = compares && screener->trials[i].compares;
+    bool spared = all_is_done(screener->screening) && (compares || is_over(screener->screening)) &&
                   status != ERROR_INTERRUPTED && status != ERROR_RECORD;
     if (!spared && (!team_is_loss(screener->gpu, status) || !others_go_on(screener, true)))
         return status;
-    return_trials(screener);
+    while (screener->trial_count > 0)
+        return_trial(screener);
     if (screener->task == NULL || !screener->task->cancelled)
         tuning_notice(tuning, screener->gpu, "failed", error != NULL ? error->message : "",
                       "the others take over its work");
     team_leave(tuning->team, screener->gpu, status != ERROR_MEMORY);
     return 0;
-}
-
-/* A GPU that is throttled or used by somebody else pauses when its trials are over, unless nobody else
- * goes on. */
-static void leave_if_disturbed(struct screener *screener)
-{
-    const struct tuning *tuning = screener->screening->tuning;
-    if (screener->trial_count > 0 || !is_disturbed(screener) || !others_go_on(screener, false))
-        return;
-    screener->active = false;
-    if (!screener->gpu->has_paused)
-        tuning_notice(tuning, screener->gpu, "pauses",
-                      device_client_disturbance(screener->gpu->client),
-                      "the others take over its work");
-    team_pause(tuning->team, screener->gpu);
-}
-
-/* Waits for the end of the pause. */
-static int wait_out_pause(struct screener *screener, struct error *error)
-{
-    struct fleet_gpu *gpu = screener->gpu;
-    int64_t end_ns = end_of(screener->screening);
-    if (clock_ns() < gpu->back_ns)
-        return event_loop_step(screener->screening->tuning->loop,
-                               gpu->back_ns < end_ns ? gpu->back_ns : end_ns, error);
-    team_resume(gpu);
-    screener->active = true;
-    return 0;
-}
-
-/* Those that pause need not come back once there is nothing left to do. */
-static void dismiss(const struct screening *screening)
-{
-    for (size_t i = 0; i < screening->screener_count; i++) {
-        const struct screener *other = &screening->screeners[i];
-        if (other->gpu->pauses && other->task != NULL)
-            other->task->cancelled = true;
-    }
 }
 
 /* Waits until a GPU has opened the problem: as long as it takes while others screen, but not much
@@ -685,24 +572,42 @@ static int join(struct screener *screener, struct error *error)
 static int step(struct screener *screener, bool *more, struct error *error)
 {
     struct screening *screening = screener->screening;
+    struct tuning *tuning = screening->tuning;
+    struct fleet_gpu *gpu = screener->gpu;
     bool over = is_over(screening);
-    int status = 0;
-    if (!over)
-        status = check_interrupt(error);
-    if (status == 0 && !over && !screener->gpu->pauses)
-        status = queue_fill(&screening->queue, error);
-    *more = status == 0 && !screener->gpu->away && has_more(screener, over);
+    int status = over ? 0 : check_interrupt(error);
+    if (status == 0 && !over && !gpu->pauses) { /* what GPUs can begin soon is requested */
+        status = compile_ahead_fill(tuning->ahead, error);
+        collect_compiled(screening);
+        if (status == 0)
+            status = propose(screening, error);
+    }
+    *more = status == 0 && !gpu->away && has_more(screener, over);
     if (!*more)
         return status;
-    if (screener->gpu->pauses) {
-        status = wait_out_pause(screener, error);
+    if (gpu->pauses) {
+        int64_t end_ns = end_of(screening);
+        if (clock_ns() < gpu->back_ns) {
+            status =
+                event_loop_step(tuning->loop, gpu->back_ns < end_ns ? gpu->back_ns : end_ns, error);
+        } else {
+            team_resume(gpu);
+            screener->active = true;
+        }
         *more = screener->task == NULL || !screener->task->cancelled;
         return *more ? status : 0;
     }
     status = screen_step(screener, over, error);
     if (status != 0)
         return lose(screener, status, error);
-    leave_if_disturbed(screener);
+    /* one that is throttled or used by somebody else pauses when its trials are over, unless nobody else goes on */
+    if (screener->trial_count == 0 && is_disturbed(screener) && others_go_on(screener, false)) {
+        screener->active = false;
+        if (!gpu->has_paused)
+            tuning_notice(tuning, gpu, "pauses", device_client_disturbance(gpu->client),
+                          "the others take over its work");
+        team_pause(tuning->team, gpu);
+    }
     return 0;
 }
 
@@ -718,8 +623,11 @@ static int screen_with(void *owner, struct error *error)
     while (status == 0 && more)
         status = step(screener, &more, error);
     screener->finished = screener->active && status == 0;
-    if (screener->finished)
-        dismiss(screening);
+    for (size_t i = 0; i < screening->screener_count && screener->finished; i++) {
+        const struct screener *other = &screening->screeners[i];
+        if (other->gpu->pauses && other->task != NULL) /* it need not come back */
+            other->task->cancelled = true;
+    }
     screener->active = false;
     screener->ended = true;
     screening->failed = screening->failed || status != 0;
@@ -737,9 +645,6 @@ static int screen(struct screening *screening, struct error *error)
     struct task *tasks = alloc_zeroed(count, sizeof *tasks);
     screening->screeners = alloc_zeroed(count, sizeof *screening->screeners);
     screening->screener_count = count;
-    screening->queue.tuning = screening->tuning;
-    screening->queue.job = screening->job;
-    screening->queue.proposes = all;
     for (size_t i = 0; i < count; i++) {
         size_t place = all ? i : team->lead;
         screening->screeners[i] =
@@ -752,12 +657,15 @@ static int screen(struct screening *screening, struct error *error)
     team_describe(team, &screening->job->study);
     int status = count > 1 ? tasks_run(screening->tuning->loop, tasks, count, error)
                            : screen_with(&screening->screeners[0], error);
-    close_comparison(screening);
+    size_t index;
+    while (comparison_close(&team->comparison, &index)) /* what was not compared by now never is */
+        tuning_job_drop(screening->job, screening->tuning->pool, index);
     team_choose_lead(team); /* one may not have opened the problem */
     team_describe(team, &screening->job->study);
     free(tasks);
     free(screening->screeners);
-    queue_release(&screening->queue);
+    free(screening->waiting);
+    free(screening->ready);
     return status;
 }
 
@@ -785,7 +693,7 @@ static int screen_pending(struct tuning *tuning, struct tuning_job *job, struct 
     twins_init(&twins, job);
     for (size_t i = 0; i < job->order_count; i++)
         if (!job->known[job->order[i]])
-            queue_add(&screening.queue, job->order[i]);
+            queue_add(&screening, job->order[i]);
     screening.short_ns = has_batches(&job->study) ? TUNING_COMPARABLE_NS : TUNING_SHORT_NS;
     int status = screen(&screening, error);
     if (status == 0)
@@ -806,22 +714,14 @@ static int screen_again(struct tuning *tuning, struct tuning_job *job, size_t sa
     for (size_t i = 0; i < job->study.result_count && status == 0; i++) {
         if (!wanted[i])
             continue;
-        queue_add(&screening.queue, i);
+        queue_add(&screening, i);
         if (job->compile_jobs[i] == NULL) /* its samples are from the record */
             status = tuning_job_request(job, tuning->pool, i, error);
     }
     if (status == 0)
         return screen(&screening, error);
-    queue_release(&screening.queue);
+    free(screening.waiting);
     return status;
-}
-
-/* Whether the one sample that a variant has was enough only beside a faster one that has been disqualified
- * since. Single runs take longer than those in batches. */
-static bool was_cut_short(const struct result *result, double best_ns)
-{
-    return result->outcome == OUTCOME_MEASURED && result->sample_count < SCREENING_SAMPLES &&
-           result->time.median_ns <= SCREENER_HOPELESS * best_ns;
 }
 
 static double best_of(const struct study *study)
@@ -873,7 +773,8 @@ static int screen_strange(struct tuning *tuning, struct tuning_job *job, struct 
     return status;
 }
 
-/* After a disqualification, those that got fewer samples get the rest. Once one variant is batched, so are
+/* After a disqualification, those that got fewer samples, which may have been enough only beside the one that is
+ * disqualified, get the rest. Single runs take longer than those in batches. Once one variant is batched, so are
  * those that were sampled singly and could be compared with it. If more could still win than the finals
  * hold, a closer look decides who goes there. */
 static int screen_best(struct tuning *tuning, struct tuning_job *job, struct error *error)
@@ -882,9 +783,13 @@ static int screen_best(struct tuning *tuning, struct tuning_job *job, struct err
     const double best_ns = best_of(study);
     bool *wanted = alloc_zeroed(study->result_count, sizeof *wanted);
     size_t count;
-    for (size_t i = 0; i < study->result_count; i++)
-        wanted[i] = job->disqualified && was_cut_short(&study->results[i], best_ns);
     const bool disqualified = job->disqualified;
+    for (size_t i = 0; i < study->result_count; i++) {
+        const struct result *result = &study->results[i];
+        wanted[i] = disqualified && result->outcome == OUTCOME_MEASURED &&
+                    result->sample_count < SCREENING_SAMPLES &&
+                    result->time.median_ns <= SCREENER_HOPELESS * best_ns;
+    }
     job->disqualified = false;
     int status = screen_again(tuning, job, SCREENING_SAMPLES, wanted, error);
     if (status != 0) /* another GPU does it */

@@ -198,7 +198,7 @@ void team_choose_lead(struct team *team)
 bool team_is_loss(const struct fleet_gpu *gpu, int status)
 {
     return (status == ERROR_DEVICE || status == ERROR_WORKER || status == ERROR_MEMORY) &&
-           device_client_failed(gpu->client) && !device_client_not_prepared(gpu->client);
+           gpu->client->failed && !gpu->client->not_prepared;
 }
 
 struct fleet_gpu *team_culprit(const struct team *team, int status)
@@ -400,7 +400,7 @@ struct gpu_conditions team_conditions(const struct team *team)
 bool team_not_prepared(const struct team *team)
 {
     for (size_t i = 0; i < team->count; i++)
-        if (device_client_not_prepared(team->gpus[i]->client))
+        if (team->gpus[i]->client->not_prepared)
             return true;
     return false;
 }

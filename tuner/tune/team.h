@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/event_loop.h"
 #include "record/study.h"
-#include "tune/device_process.h"
 #include "tune/fleet.h"
 
 #include <stdbool.h>
@@ -125,7 +124,7 @@ bool team_compares(const struct team *team, const struct study *study, const cha
 /* What was seen on all GPUs while the problem was open. */
 struct gpu_conditions team_conditions(const struct team *team);
 
-/* Whether a worker did not finish making expected results: device_client_not_prepared(). */
+/* Whether a worker did not finish making expected results. */
 bool team_not_prepared(const struct team *team);
 
 #endif

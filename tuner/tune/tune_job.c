@@ -134,8 +134,8 @@ static int measure_job(struct tuning *tuning, struct tuning_job *job, struct err
     job->not_prepared = team_not_prepared(tuning->team);
     if (status != 0)
         return status;
-    if (device_client_empty_batch_ns(tuning_client(tuning)) > 0)
-        job->study.empty_batch_ns = device_client_empty_batch_ns(tuning_client(tuning));
+    if (tuning_client(tuning)->empty_batch_ns > 0)
+        job->study.empty_batch_ns = tuning_client(tuning)->empty_batch_ns;
     struct gpu_conditions *earlier = &job->study.conditions; /* by the record, in another run */
     struct gpu_conditions now = team_conditions(tuning->team);
     now.dropped_samples += earlier->dropped_samples;

@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "tune/device_process.h"
 
 #include "unit/busy_machine.h"
 #include "unit/failing_channel.h"
@@ -174,7 +173,7 @@ static void assert_outcome(const char *request, const char *action, enum outcome
     assert_string_equal(fixture.answer.reason, reason);
     assert_string_equal(outcome_name(fixture.answer.outcome), outcome_name(outcome));
     assert_int_equal(fixture.answer.again, again);
-    assert_int_equal(device_client_losses(fixture.client), losses);
+    assert_int_equal(fixture.client->worker.losses, losses);
     assert_int_equal(scripted_worker_count("open"), losses + 1);
     assert_works();
     end();
@@ -421,7 +420,7 @@ static void unloading_may_cost_the_worker(void **state)
         open_problem();
         assert_int_equal(load(1, 20), 0);
         assert_int_equal(device_client_unload(fixture.client, 1, &fixture.error), 0);
-        assert_int_equal(device_client_losses(fixture.client), 1);
+        assert_int_equal(fixture.client->worker.losses, 1);
         assert_works();
         end();
     }
@@ -433,7 +432,7 @@ static void what_could_not_be_sent_is_asked_again(void **state)
     open_problem();
     failing_sends = 1;
     assert_works();
-    assert_int_equal(device_client_losses(fixture.client), 1);
+    assert_int_equal(fixture.client->worker.losses, 1);
     assert_int_equal(load(1, 20), 0);
     failing_sends = 1;
     assert_int_equal(device_client_verify(fixture.client, 1,
@@ -441,7 +440,7 @@ static void what_could_not_be_sent_is_asked_again(void **state)
                                           &fixture.error),
                      0);
     assert_true(fixture.answer.again);
-    assert_int_equal(device_client_losses(fixture.client), 2);
+    assert_int_equal(fixture.client->worker.losses, 2);
 }
 
 static void what_could_not_be_read_is_asked_again(void **state)
@@ -464,7 +463,7 @@ static void three_kills_in_a_row_are_the_variant_s_fault(void **state)
     assert_answer(OUTCOME_FAULT, "was killed by signal 9 (Killed)");
     assert_int_equal(take(), 0); /* the next one has its own three */
     assert_answer(OUTCOME_MEASURED, "");
-    assert_int_equal(device_client_losses(fixture.client), 5);
+    assert_int_equal(fixture.client->worker.losses, 5);
 }
 
 /* --- requests queued behind each other --- */
@@ -537,7 +536,7 @@ static void a_measurement_behind_one_that_costs_the_worker_is_forgotten(void **s
         send_two_measurements(script);
         assert_int_equal(take_measurement(&samples_ns, &count), 0);
         assert_true(fixture.answer.again || fixture.answer.outcome == OUTCOME_FAULT);
-        assert_int_equal(device_client_losses(fixture.client), 1);
+        assert_int_equal(fixture.client->worker.losses, 1);
         assert_int_equal(load(2, 30), 0);
         send_measurement(2);
         assert_taken(30);

@@ -72,7 +72,7 @@ static void equals_are_a_tie(void **state)
 static void assert_unharmed(const char *script)
 {
     fixture_check(hold(script, CLOSE_AND_SLOW, 10));
-    assert_int_equal(device_client_losses(tuning_client(&fixture.tuning)), 1);
+    assert_int_equal(tuning_client(&fixture.tuning)->worker.losses, 1);
     assert_true(fixture.job.study.has_winner);
     assert_int_equal(samples_of(20), MOST_SAMPLES);
     assert_int_equal(samples_of(20.0002), MOST_SAMPLES);
@@ -286,7 +286,7 @@ static void who_begins_anew_is_loaded(void **state)
     fixture_check(hold("measure:us=6 6 signal 9\n"
                        "measure:us=6.0001 8 put sampled 0 1\n",
                        CLOSE_AND_SLOW_BATCHES, 10));
-    assert_int_equal(device_client_losses(tuning_client(&fixture.tuning)), 1);
+    assert_int_equal(tuning_client(&fixture.tuning)->worker.losses, 1);
     assert_all_single();
     fixture_assert_measured(7);
 }
