@@ -18,11 +18,9 @@ void chart_begin(struct plot *plot, const char *title, const char *caption_forma
     if (vasprintf(&caption, caption_format, arguments) < 0)
         abort(); /* out of memory, as in alloc.h */
     va_end(arguments);
-    fputs("<figure><figcaption><b>", plot->stream);
-    html_text(plot->stream, title);
-    fputs("</b> ", plot->stream);
-    html_text(plot->stream, caption);
-    fputs("</figcaption><div class=\"plot-box\">", plot->stream);
+    html_print(plot->stream,
+               "<figure><figcaption><b>%s</b> %s</figcaption><div class=\"plot-box\">", title,
+               caption);
     free(caption);
     plot_begin(plot, title);
 }

@@ -33,28 +33,18 @@ void html_style(FILE *stream)
 
 /* --- sentences and the overview --- */
 
-/* 24 for 2^24; 0 unless it is a power of two large enough to be hard to read. */
-static int exponent_of(struct value value)
-{
-    int exponent = 0;
-    if (value.kind != VALUE_INTEGER || value.as.integer < 4096 ||
-        (value.as.integer & (value.as.integer - 1)) != 0)
-        return 0;
-    for (int64_t rest = value.as.integer; rest > 1; rest /= 2)
-        exponent++;
-    return exponent;
-}
-
 /* "n = 16777216 (2^24), value_type = float"; nothing for an empty problem. */
 static void print_problem(FILE *stream, const struct bindings *problem)
 {
     for (size_t i = 0; i < problem->count; i++) {
-        char value[VALUE_TEXT_BYTES];
-        int exponent = exponent_of(problem->items[i].value);
-        fprintf(stream, "%s%s = ", i > 0 ? ", " : "", problem->items[i].name);
-        html_text(stream, value_text(problem->items[i].value, value));
-        if (exponent > 0)
-            fprintf(stream, " (2<sup>%d</sup>)", exponent);
+        char text[VALUE_TEXT_BYTES];
+        const struct value value = problem->items[i].value;
+        html_print(stream, "%s%s = %s", i > 0 ? ", " : "", problem->items[i].name,
+                   value_text(value, text));
+        if (value.kind == VALUE_INTEGER && value.as.integer >= 4096 &&
+            (value.as.integer & (value.as.integer - 1)) == 0) /* large enough to be hard to read */
+            fprintf(stream, " (2<sup>%d</sup>)",
+                    __builtin_ctzll((unsigned long long)value.as.integer));
     }
 }
 
@@ -80,14 +70,6 @@ static double roof_share(const struct study *study, const struct roofs *roofs)
     return winner->bytes > 0 ? fmax(bytes, operations) : 0;
 }
 
-/* " (68 % of the theoretical 4.917 TB/s)"; `unit` is 1000 times the unit of `rate` and `roof`. */
-static void print_share(FILE *stream, double rate, double roof, bool was_measured, const char *unit)
-{
-    char number[REPORT_NUMBER_BYTES];
-    fprintf(stream, " (%.0f&nbsp;%% of the %s %s %s)", 100 * rate / roof,
-            was_measured ? "measured" : "theoretical", report_number(roof / 1000, number), unit);
-}
-
 /* ", 3334 GB/s (68 % of the theoretical 4.917 TB/s)", or GFLOP/s if that roof is nearer. */
 static void print_rate(FILE *stream, const struct study *study, const struct result *winner,
                        const struct roofs *roofs)
@@ -101,15 +83,16 @@ static void print_rate(FILE *stream, const struct study *study, const struct res
     double bytes = winner->bytes / winner->time.median_ns;
     double operations = winner->operations / winner->time.median_ns;
     double share = roof_share(study, roofs);
-    if (roofs->operations_per_ns > 0 && share == operations / roofs->operations_per_ns) {
-        fprintf(stream, ", %s GFLOP/s", report_number(operations, number));
-        print_share(stream, operations, roofs->operations_per_ns, roofs->operations_measured,
-                    "TFLOP/s");
-        return;
-    }
-    fprintf(stream, ", %s GB/s", report_number(bytes, number));
-    if (roofs->bytes_per_ns > 0)
-        print_share(stream, bytes, roofs->bytes_per_ns, roofs->bytes_measured, "TB/s");
+    bool by_operations =
+        roofs->operations_per_ns > 0 && share == operations / roofs->operations_per_ns;
+    double rate = by_operations ? operations : bytes;
+    double roof = by_operations ? roofs->operations_per_ns : roofs->bytes_per_ns;
+    bool was_measured = by_operations ? roofs->operations_measured : roofs->bytes_measured;
+    fprintf(stream, ", %s %s", report_number(rate, number), by_operations ? "GFLOP/s" : "GB/s");
+    if (roof > 0)
+        fprintf(stream, " (%.0f&nbsp;%% of the %s %s %s)", 100 * rate / roof,
+                was_measured ? "measured" : "theoretical", report_number(roof / 1000, number),
+                by_operations ? "TFLOP/s" : "TB/s");
 }
 
 static void print_roof(FILE *stream, double roof, const char *unit, bool was_measured,
@@ -139,26 +122,12 @@ static void print_roofs(FILE *stream, const struct study *study, const struct ro
     fputs(".</p>\n", stream);
 }
 
-static void print_ties(FILE *stream, const struct study *study)
-{
-    size_t tied = 0;
-    for (size_t i = 0; i < study->result_count; i++)
-        tied += study->results[i].tied && i != study->winner;
-    if (tied > 0)
-        fprintf(stream,
-                "; %zu other variant%s with it (the tie is broken by fewer registers, then by "
-                "fewer threads per block)",
-                tied, tied > 1 ? "s tie" : " ties");
-}
-
 /* The parameters that distinguish a variant, as code. */
 static void print_distinction(FILE *stream, const struct study *study, const struct result *result)
 {
     bool *varying = report_varying(study);
     char *text = report_distinction(study, varying, result);
-    fputs("<code>", stream);
-    html_text(stream, text);
-    fputs("</code>", stream);
+    html_print(stream, "<code>%s</code>", text);
     free(text);
     free(varying);
 }
@@ -167,10 +136,7 @@ static void print_sentence(FILE *stream, const struct study *study, const struct
                            const struct roofs *roofs)
 {
     char time[REPORT_NUMBER_BYTES], low[REPORT_NUMBER_BYTES], high[REPORT_NUMBER_BYTES];
-    fputs("On the ", stream);
-    html_text(stream, study->environment.gpu.name);
-    fputs(", ", stream);
-    html_text(stream, study->kernel);
+    html_print(stream, "On the %s, %s", study->environment.gpu.name, study->kernel);
     if (study->result_count > 1) {
         fputs(" is fastest with ", stream);
         print_distinction(stream, study, winner);
@@ -182,23 +148,15 @@ static void print_sentence(FILE *stream, const struct study *study, const struct
             report_time(winner->time.median_ns, time), report_time(winner->time.low_ns, low),
             report_time(winner->time.high_ns, high), winner->time.count);
     print_rate(stream, study, winner, roofs);
-    print_ties(stream, study);
+    size_t tied = 0;
+    for (size_t i = 0; i < study->result_count; i++)
+        tied += study->results[i].tied && i != study->winner;
+    if (tied > 0)
+        fprintf(stream,
+                "; %zu other variant%s with it (the tie is broken by fewer registers, then by "
+                "fewer threads per block)",
+                tied, tied > 1 ? "s tie" : " ties");
     fputc('.', stream);
-}
-
-/* The best of another tool's variants, which is no winner. */
-static void print_best(FILE *stream, const struct study *study)
-{
-    char number[REPORT_NUMBER_BYTES];
-    size_t best = study_best(study);
-    fputs("Measured by ", stream);
-    html_text(stream, study->environment.tool);
-    fputs(", not by autotune.", stream);
-    if (best == study->result_count)
-        return;
-    fputs(" Its best variant is ", stream);
-    print_distinction(stream, study, &study->results[best]);
-    fprintf(stream, ", %s&nbsp;µs.", report_time(study->results[best].time.median_ns, number));
 }
 
 /* A paragraph that names the winner, its time and its ties, or says why there is none. */
@@ -207,24 +165,29 @@ static void print_winner(FILE *stream, const struct study *study, const struct r
     const struct result *winner = winner_of(study);
     fputs("<p class=\"winner\">", stream);
     if (study->environment.static_mode) {
-        fputs("Compiled for ", stream);
-        html_text(stream, study->environment.gpu.arch);
-        fputs(" with the limits of the ", stream);
-        html_text(stream, study->environment.gpu.name);
-        fputs(". Nothing was run, so there are no times.", stream);
-    } else if (study->environment.tool[0] != '\0') {
-        print_best(stream, study);
+        html_print(stream,
+                   "Compiled for %s with the limits of the %s. Nothing was run, so there are no "
+                   "times.",
+                   study->environment.gpu.arch, study->environment.gpu.name);
+    } else if (study->environment.tool[0] != '\0') { /* whose best is no winner */
+        char number[REPORT_NUMBER_BYTES];
+        size_t best = study_best(study);
+        html_print(stream, "Measured by %s, not by autotune.", study->environment.tool);
+        if (best < study->result_count) {
+            fputs(" Its best variant is ", stream);
+            print_distinction(stream, study, &study->results[best]);
+            fprintf(stream, ", %s&nbsp;µs.",
+                    report_time(study->results[best].time.median_ns, number));
+        }
     } else if (winner != NULL) {
         print_sentence(stream, study, winner, roofs);
     } else {
         fputs(study->complete ? "No winner: no variant was measured." : "No winner yet.", stream);
     }
-    if (!study->complete && study->refusal != NULL) {
-        fputs(" This problem was left out: ", stream);
-        html_text(stream, study->refusal);
-    } else if (!study->complete) {
+    if (!study->complete && study->refusal != NULL)
+        html_print(stream, " This problem was left out: %s", study->refusal);
+    else if (!study->complete)
         fputs(" This run is incomplete; run the same command again to continue it.", stream);
-    }
     fputs("</p>\n", stream);
 }
 
@@ -232,24 +195,19 @@ static void overview_subject(FILE *stream, const struct study *study, size_t ind
                              bool same_kernel, bool same_gpu)
 {
     fprintf(stream, "<tr><td class=\"l\"><a href=\"#s%zu\">", index);
-    if (!same_kernel) {
-        html_text(stream, study->kernel);
-        fputs("</a></td><td class=\"l\">", stream);
-    }
+    if (!same_kernel)
+        html_print(stream, "%s</a></td><td class=\"l\">", study->kernel);
     print_problem(stream, &study->problem);
     if (strcmp(study->cache, "warm") == 0)
         fputs(", warm cache", stream);
-    if (study->environment.tool[0] != '\0') {
-        fputs(", by ", stream);
-        html_text(stream, study->environment.tool);
-    }
+    if (study->environment.tool[0] != '\0')
+        html_print(stream, ", by %s", study->environment.tool);
     fputs(same_kernel ? "</a></td>" : "</td>", stream);
-    if (same_gpu)
-        return;
-    fputs(study->environment.static_mode ? "<td class=\"l\">static " : "<td class=\"l\">", stream);
-    html_text(stream, study->environment.static_mode ? study->environment.gpu.arch
-                                                     : study->environment.gpu.name);
-    fputs("</td>", stream);
+    if (!same_gpu)
+        html_print(stream, "<td class=\"l\">%s%s</td>",
+                   study->environment.static_mode ? "static " : "",
+                   study->environment.static_mode ? study->environment.gpu.arch
+                                                  : study->environment.gpu.name);
 }
 
 static void overview_result(FILE *stream, const struct study *study, const struct roofs *roofs,
@@ -359,19 +317,7 @@ static void print_fact(FILE *stream, const char *name, const char *value)
 {
     if (value == NULL || value[0] == '\0')
         return;
-    fprintf(stream, "<div><dt>%s</dt><dd>", name);
-    html_text(stream, value);
-    fputs("</dd></div>\n", stream);
-}
-
-static void print_gpu(FILE *stream, const struct environment *environment)
-{
-    const struct gpu *gpu = &environment->gpu;
-    fprintf(stream, "<div><dt>%s</dt><dd>", environment->static_mode ? "limits of" : "GPU");
-    html_text(stream, gpu->name);
-    fprintf(stream, ", %s, %" PRId64 " SMs, %" PRId64 " MiB L2, %" PRId64 " GiB</dd></div>\n",
-            gpu->arch, gpu->attributes[GPU_sm_count], gpu->attributes[GPU_l2_bytes] >> 20,
-            gpu->memory_bytes >> 30);
+    html_print(stream, "<div><dt>%s</dt><dd>%s</dd></div>\n", name, value);
 }
 
 static void print_facts(FILE *stream, const struct study *study)
@@ -386,15 +332,18 @@ static void print_facts(FILE *stream, const struct study *study)
         print_fact(stream, "GPU", environment->gpu.name);
         print_fact(stream, "measured by", environment->tool);
     } else {
-        print_gpu(stream, environment);
+        const struct gpu *gpu = &environment->gpu;
+        html_print(stream, "<div><dt>%s</dt><dd>%s", environment->static_mode ? "limits of" : "GPU",
+                   gpu->name);
+        fprintf(stream, ", %s, %" PRId64 " SMs, %" PRId64 " MiB L2, %" PRId64 " GiB</dd></div>\n",
+                gpu->arch, gpu->attributes[GPU_sm_count], gpu->attributes[GPU_l2_bytes] >> 20,
+                gpu->memory_bytes >> 30);
         print_fact(stream, "versions", versions);
     }
     print_fact(stream, "date", environment->date);
-    if (environment->command != NULL) {
-        fputs("<div class=\"wide\"><dt>command</dt><dd><code>", stream);
-        html_text(stream, environment->command);
-        fputs("</code></dd></div>\n", stream);
-    }
+    if (environment->command != NULL)
+        html_print(stream, "<div class=\"wide\"><dt>command</dt><dd><code>%s</code></dd></div>\n",
+                   environment->command);
     fputs("</dl>\n", stream);
 }
 
@@ -408,15 +357,11 @@ static void print_head(FILE *stream, const struct page *page)
     print_title(stream, page);
     fputs("</title>\n", stream);
     html_style(stream);
-    fputs("</head>\n<body>\n", stream);
-    fputs("<header>\n<h1>", stream);
+    fputs("</head>\n<body>\n<header>\n<h1>", stream);
     print_title(stream, page);
     fputs("</h1>\n", stream);
-    if (page->count > 0 && page->same_kernel) {
-        fputs("<p class=\"muted\">", stream);
-        html_text(stream, page->studies[0].description);
-        fputs("</p>\n", stream);
-    }
+    if (page->count > 0 && page->same_kernel)
+        html_print(stream, "<p class=\"muted\">%s</p>\n", page->studies[0].description);
     if (page->count > 0 && page->same_gpu) {
         print_facts(stream, &page->studies[0]);
         for (size_t i = 0; i < page->count; i++) /* once: those of the first that is compared */
@@ -469,8 +414,9 @@ static void print_constants(FILE *stream, const struct study *study)
         char value[VALUE_TEXT_BYTES];
         if (varying[i])
             continue;
-        fprintf(stream, "%s%s=", separator, parameters->items[i].name);
-        html_text(stream, value_text(parameters->items[i].value, value));
+        fputs(separator, stream);
+        html_print(stream, "%s=%s", parameters->items[i].name,
+                   value_text(parameters->items[i].value, value));
         separator = " ";
     }
     if (separator[0] == ' ')
@@ -482,8 +428,7 @@ static void print_study(FILE *stream, const struct page *page, size_t index)
 {
     const struct study *study = &page->studies[index];
     fprintf(stream, "<section id=\"s%zu\">\n<h2>", index);
-    html_text(stream, study->kernel);
-    fputs(study->problem.count > 0 ? ": " : "", stream);
+    html_print(stream, "%s%s", study->kernel, study->problem.count > 0 ? ": " : "");
     print_problem(stream, &study->problem);
     fputs("</h2>\n", stream);
     if (!page->same_gpu) {

@@ -12,6 +12,9 @@
 
 static const double FULL = 1 - 1e-9; /* occupancies are rounded quotients */
 
+#define TABLE_BODY "</tr></thead><tbody>\n"
+#define TABLE_END "</tbody></table></div>\n"
+
 /* Cells and rows have no end tags, which HTML allows: pages have thousands of them. */
 static void text_table_begin(FILE *stream, const char *heading, const char *explanation)
 {
@@ -19,16 +22,6 @@ static void text_table_begin(FILE *stream, const char *heading, const char *expl
     if (explanation[0] != '\0')
         fprintf(stream, "<p class=\"muted\">%s</p>\n", explanation);
     fputs("<div class=\"scroll\" tabindex=\"0\"><table class=\"sortable\"><thead><tr>", stream);
-}
-
-static void text_table_body(FILE *stream)
-{
-    fputs("</tr></thead><tbody>\n", stream);
-}
-
-static void text_table_end(FILE *stream)
-{
-    fputs("</tbody></table></div>\n", stream);
 }
 
 static void head(FILE *stream, const char *text, bool left)
@@ -39,8 +32,7 @@ static void head(FILE *stream, const char *text, bool left)
 /* Aligned as its heading is. */
 static void cell(FILE *stream, const char *text)
 {
-    fputs("<td>", stream);
-    html_text(stream, text);
+    html_print(stream, "<td>%s", text);
 }
 
 static void column_heads(FILE *stream, const struct study *study, const enum column *columns,
@@ -91,8 +83,8 @@ static void cell_levels(FILE *stream, const struct study *study,
             (void)snprintf(number, sizeof number, "%.0f %%",
                            100 * study->results[level->best].stats.occupancy);
         fprintf(stream, "%s%s", i > 0 ? ", " : "", i == best ? "<b>" : "");
-        html_text(stream, value_text(level->value, value));
-        fprintf(stream, ":&nbsp;%s%s", number, i == best ? "</b>" : "");
+        html_print(stream, "%s:&nbsp;%s", value_text(level->value, value), number);
+        fputs(i == best ? "</b>" : "", stream);
     }
 }
 
@@ -111,7 +103,7 @@ void html_importance(FILE *stream, const struct study *study, const struct impor
     head(stream,
          importance->of_time ? "best time at each value, µs" : "best occupancy at each value",
          true);
-    text_table_body(stream);
+    fputs(TABLE_BODY, stream);
     for (size_t i = 0; i < importance->count; i++) {
         fputs("<tr>", stream);
         cell(stream, importance->items[i].name);
@@ -121,7 +113,7 @@ void html_importance(FILE *stream, const struct study *study, const struct impor
         cell_levels(stream, study, importance, &importance->items[i]);
         fputc('\n', stream);
     }
-    text_table_end(stream);
+    fputs(TABLE_END, stream);
 }
 
 /* --- occupancy --- */
@@ -149,28 +141,21 @@ static int compare_resources(const void *left, const void *right, void *context)
     return 0;
 }
 
-/* The indices of variants below full occupancy, those with the same resources together; a new
- * array. `*full` counts the others. */
-static size_t *collect_partial(const struct study *study, size_t *count, size_t *full)
-{
-    size_t *order = alloc_zeroed(study->result_count, sizeof *order);
-    *count = *full = 0;
-    for (size_t i = 0; i < study->result_count; i++) {
-        if (study->results[i].stats.known && study->results[i].stats.occupancy < FULL)
-            order[(*count)++] = i;
-        else
-            *full += study->results[i].stats.known;
-    }
-    if (*count > 1)
-        qsort_r(order, *count, sizeof *order, compare_resources, (void *)(uintptr_t)study);
-    return order;
-}
-
+/* Variants below full occupancy, those with the same resources together. */
 void html_headroom(FILE *stream, const struct study *study)
 {
-    size_t count, full;
-    size_t *order = collect_partial(study, &count, &full);
+    size_t *order = alloc_zeroed(study->result_count, sizeof *order);
+    size_t count = 0;
+    size_t full = 0;
     char explanation[256];
+    for (size_t i = 0; i < study->result_count; i++) {
+        if (study->results[i].stats.known && study->results[i].stats.occupancy < FULL)
+            order[count++] = i;
+        else
+            full += study->results[i].stats.known;
+    }
+    if (count > 1)
+        qsort_r(order, count, sizeof *order, compare_resources, (void *)(uintptr_t)study);
     (void)snprintf(explanation, sizeof explanation,
                    "%zu variant%s full occupancy. The others are grouped by the resources they "
                    "use, with the change to one resource that would raise their occupancy.",
@@ -180,22 +165,21 @@ void html_headroom(FILE *stream, const struct study *study)
         head(stream, "variants", false);
         column_heads(stream, study, headroom_columns, HEADROOM_COLUMNS);
         head(stream, "more occupancy with", true);
-        text_table_body(stream);
-        for (size_t begin = 0, end; begin < count; begin = end) {
-            for (end = begin + 1; end < count && compare_resources(&order[begin], &order[end],
-                                                                   (void *)(uintptr_t)study) == 0;
-                 end++)
-                ;
-            const struct result *result = &study->results[order[begin]];
-            char *steps = headroom_text(&study->environment.gpu, &result->stats);
-            fprintf(stream, "<tr><td>%zu", end - begin);
-            column_cells(stream, study, headroom_columns, HEADROOM_COLUMNS, result);
-            cell(stream, steps);
-            fputc('\n', stream);
-            free(steps);
-        }
-        text_table_end(stream);
+        fputs(TABLE_BODY, stream);
     }
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        const struct result *result = &study->results[order[begin]];
+        for (end = begin + 1; end < count && compare_resources(&order[begin], &order[end],
+                                                               (void *)(uintptr_t)study) == 0;
+             end++)
+            ;
+        char *steps = headroom_text(&study->environment.gpu, &result->stats);
+        fprintf(stream, "<tr><td>%zu", end - begin);
+        column_cells(stream, study, headroom_columns, HEADROOM_COLUMNS, result);
+        html_print(stream, "<td>%s\n", steps);
+        free(steps);
+    }
+    fputs(count > 0 ? TABLE_END : "", stream);
     free(order);
 }
 
@@ -210,7 +194,7 @@ void html_failures(FILE *stream, const struct study *study)
     head(stream, "variants", false);
     head(stream, "outcome", true);
     head(stream, "reason", true);
-    text_table_body(stream);
+    fputs(TABLE_BODY, stream);
     for (int i = 0; i < OUTCOME_COUNT; i++) {
         size_t count = 0;
         if (i == OUTCOME_MEASURED || i == OUTCOME_COMPILED)
@@ -219,13 +203,11 @@ void html_failures(FILE *stream, const struct study *study)
         for (size_t j = 0; j < count; j++) {
             fprintf(stream, "<tr><td>%zu<td title=\"%s\">%s", reasons[j].count,
                     outcome_meaning((enum outcome)i), outcome_name((enum outcome)i));
-            fputs("<td class=wrap>", stream);
-            html_text(stream, reasons[j].text);
-            fputc('\n', stream);
+            html_print(stream, "<td class=wrap>%s\n", reasons[j].text);
         }
         report_reasons_free(reasons, count);
     }
-    text_table_end(stream);
+    fputs(TABLE_END, stream);
 }
 
 /* --- all variants --- */
@@ -248,7 +230,7 @@ void html_variants(FILE *stream, const struct study *study)
                                          sizeof columns / sizeof *columns, &count);
     text_table_begin(stream, "All variants", "");
     column_heads(stream, study, chosen, count);
-    text_table_body(stream);
+    fputs(TABLE_BODY, stream);
     for (size_t i = 0; i < study->result_count; i++) {
         const struct result *result = &study->results[ranking[i]];
         bool winner = study->has_winner && study->winner == ranking[i];
@@ -259,7 +241,7 @@ void html_variants(FILE *stream, const struct study *study)
         column_cells(stream, study, chosen, count, result);
         fputc('\n', stream);
     }
-    text_table_end(stream);
+    fputs(TABLE_END, stream);
     free(chosen);
     free(ranking);
     free(varying);

@@ -63,9 +63,7 @@ static void svg_step(FILE *stream, char command, double x, double y)
 
 void svg_text(FILE *stream, const char *text)
 {
-    fputc('>', stream);
-    html_text(stream, text);
-    fputs("</text>\n", stream);
+    html_print(stream, ">%s</text>\n", text);
 }
 
 /* --- plots --- */
@@ -137,18 +135,6 @@ static bool is_turned(const struct plot *plot)
     return words_width(&plot->x, MAX_COLUMN_LETTERS) + PLOT_GAP > room;
 }
 
-/* Turned words end at their ticks: they need room below the axis, and the first ones left of it. */
-static void make_room_for_turned(struct plot *plot)
-{
-    plot->height += TURNED_SIN * words_width(&plot->x, MAX_COLUMN_LETTERS) - 2 * PLOT_GAP;
-    for (size_t i = 0; i < plot->x.word_count; i++) {
-        double width = fmin(plot_text_width(plot->x.words[i]), PLOT_LETTER * MAX_COLUMN_LETTERS);
-        double place = plot_axis_place(&plot->x, (double)i);
-        double left = (TURNED_COS * width - place * plot->right) / (1 - place);
-        plot->left = fmax(plot->left, left);
-    }
-}
-
 static size_t find_ticks(const struct plot *plot, bool across,
                          struct plot_tick ticks[PLOT_MAX_TICKS])
 {
@@ -169,8 +155,15 @@ static void lay_out(struct plot *plot)
     size_t count = find_ticks(plot, false, ticks);
     for (size_t i = 0; i < count; i++)
         plot->left = fmax(plot->left, plot_text_width(ticks[i].text) + PLOT_GAP);
-    if (is_turned(plot))
-        make_room_for_turned(plot);
+    if (!is_turned(plot))
+        return;
+    /* turned words end at their ticks: they need room below the axis, and the first ones left of it */
+    plot->height += TURNED_SIN * words_width(&plot->x, MAX_COLUMN_LETTERS) - 2 * PLOT_GAP;
+    for (size_t i = 0; i < plot->x.word_count; i++) {
+        double width = fmin(plot_text_width(plot->x.words[i]), PLOT_LETTER * MAX_COLUMN_LETTERS);
+        double place = plot_axis_place(&plot->x, (double)i);
+        plot->left = fmax(plot->left, (TURNED_COS * width - place * plot->right) / (1 - place));
+    }
 }
 
 /* --- axes --- */
@@ -192,9 +185,7 @@ static void write_word(const struct plot *plot, const char *word, size_t max_let
         return;
     }
     char *cut = alloc_format("%.*s…", (int)bytes, word);
-    fputs("><title>", plot->stream);
-    html_text(plot->stream, word);
-    fputs("</title", plot->stream);
+    html_print(plot->stream, "><title>%s</title", word);
     svg_text(plot->stream, cut);
     free(cut);
 }
@@ -279,21 +270,6 @@ static void write_line_style(const struct plot *plot, const struct plot_line_sty
         fputs(" stroke-dasharray=\"6 4\"", plot->stream);
 }
 
-static void write_key(const struct plot *plot, size_t index)
-{
-    size_t row;
-    double x = key_place(plot, index, &row);
-    double y = PLOT_LINE * (double)(row + 1) + BASELINE;
-    const struct plot_key *key = &plot->keys[index];
-    svg_begin(plot->stream, "path", key->style.colour, "");
-    write_line_style(plot, &key->style);
-    const struct plot_point ends[] = {{x, y - PLOT_HALF_LETTER},
-                                      {x + KEY_SAMPLE - PLOT_GAP, y - PLOT_HALF_LETTER}};
-    write_path(plot, ends, 2);
-    begin_text(plot, "", x + KEY_SAMPLE, y);
-    svg_text(plot->stream, key->text);
-}
-
 void plot_begin(struct plot *plot, const char *label)
 {
     lay_out(plot);
@@ -302,8 +278,18 @@ void plot_begin(struct plot *plot, const char *label)
     html_text(plot->stream, label);
     fputs("\">\n", plot->stream);
     write_axes(plot);
-    for (size_t i = 0; i < plot->key_count; i++)
-        write_key(plot, i);
+    for (size_t i = 0; i < plot->key_count; i++) {
+        size_t row;
+        double x = key_place(plot, i, &row);
+        double y = PLOT_LINE * (double)(row + 1) + BASELINE;
+        const struct plot_point ends[] = {{x, y - PLOT_HALF_LETTER},
+                                          {x + KEY_SAMPLE - PLOT_GAP, y - PLOT_HALF_LETTER}};
+        svg_begin(plot->stream, "path", plot->keys[i].style.colour, "");
+        write_line_style(plot, &plot->keys[i].style);
+        write_path(plot, ends, 2);
+        begin_text(plot, "", x + KEY_SAMPLE, y);
+        svg_text(plot->stream, plot->keys[i].text);
+    }
 }
 
 void plot_end(const struct plot *plot)
@@ -375,11 +361,10 @@ void plot_dots(const struct plot *plot, const struct plot_point *points, size_t 
 }
 
 /* A number of an axis as people read it. */
-static void write_reading(FILE *stream, const struct plot_axis *axis, double number)
+static const char *reading(const struct plot_axis *axis, double number, char text[PLOT_TICK_BYTES])
 {
-    char text[PLOT_TICK_BYTES];
     bool is_word = number >= 0 && number < (double)axis->word_count;
-    html_text(stream, is_word ? axis->words[(size_t)number] : plot_number_text(number, text));
+    return is_word ? axis->words[(size_t)number] : plot_number_text(number, text);
 }
 
 void plot_dot(const struct plot *plot, struct plot_point point, enum colour colour, double radius)
@@ -392,11 +377,9 @@ void plot_dot(const struct plot *plot, struct plot_point point, enum colour colo
     svg_attribute(plot->stream, "cx", x);
     svg_attribute(plot->stream, "cy", y);
     svg_attribute(plot->stream, "r", radius);
-    fputs("><title>", plot->stream);
-    write_reading(plot->stream, &plot->x, point.x);
-    fputs(": ", plot->stream);
-    write_reading(plot->stream, &plot->y, point.y);
-    fputs("</title></circle>\n", plot->stream);
+    char texts[2][PLOT_TICK_BYTES];
+    html_print(plot->stream, "><title>%s: %s</title></circle>\n",
+               reading(&plot->x, point.x, texts[0]), reading(&plot->y, point.y, texts[1]));
 }
 
 /* --- lines --- */

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <locale.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,4 +274,17 @@ void html_text(FILE *stream, const char *text)
         else
             fputc(letter < ' ' && strchr("\n\t", *text) == NULL ? ' ' : letter, stream);
     }
+}
+
+void html_print(FILE *stream, const char *format, ...)
+{
+    va_list texts;
+    va_start(texts, format);
+    for (; *format != '\0'; format++) {
+        if (*format == '%' && *++format == 's')
+            html_text(stream, va_arg(texts, const char *));
+        else
+            fputc(*format, stream);
+    }
+    va_end(texts);
 }

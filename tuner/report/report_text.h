@@ -66,4 +66,7 @@ void report_sampling(FILE *stream, const struct study *study, bool page);
  * escaped, and control characters, which XML forbids, become spaces. */
 void html_text(FILE *stream, const char *text);
 
+/* printf() for markup with such texts: "<code>%s</code>", "%%", and nothing else. */
+void html_print(FILE *stream, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 #endif
