@@ -121,43 +121,26 @@ static int run(int argc, const char **argv, struct error *error)
     return command != NULL ? command->run(argc - 1, argv + 1, error) : ERROR_USAGE;
 }
 
-/* A standard stream that was closed is opened, so that no other file takes its number; for reading
- * only, so that writing to it is still an error. */
-static bool open_streams(void)
+int main(int argc, const char **argv)
 {
+    /* A standard stream that was closed is opened, so that no other file takes its number; for reading
+     * only, so that writing to it is still an error. */
     for (int number = STDIN_FILENO; number <= STDERR_FILENO; number++)
         if (fcntl(number, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != number)
-            return false;
-    return true;
-}
-
-/* A pipe that nobody reads and a file at its size limit (ulimit -f) are errors of the call that
- * writes. Workers inherit this. If the parent ignored SIGCHLD, waitpid() could not say how a worker
- * ended. */
-static void set_signals(void)
-{
+            return error_exit_status(ERROR_RECORD);
+    /* A pipe that nobody reads and a file at its size limit (ulimit -f) are errors of the call that
+     * writes. Workers inherit this. If the parent ignored SIGCHLD, waitpid() could not say how a worker
+     * ended. */
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
     (void)signal(SIGCHLD, SIG_DFL);
-}
-
-static bool stdout_failed(void)
-{
-    bool failed = ferror(stdout) != 0;
-    return fflush(stdout) != 0 || failed;
-}
-
-int main(int argc, const char **argv)
-{
-    if (!open_streams())
-        return error_exit_status(ERROR_RECORD);
-    set_signals();
     json_text_set_alloc();
     struct error error = {0};
     int status = run(argc, argv, &error);
     if (status < 0 && error.message[0] != '\0')
         error_print(&error, stderr);
-    if (stdout_failed() && status == 0) {
+    bool failed = ferror(stdout) != 0;
+    if ((fflush(stdout) != 0 || failed) && status == 0) {
         status = error_set_errno(&error, ERROR_RECORD, "standard output cannot be written");
         error_print(&error, stderr);
     }

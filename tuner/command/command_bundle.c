@@ -96,20 +96,6 @@ static int copy_file(struct bundle *bundle, const char *folder, const char *file
     return status;
 }
 
-/* An include folder counts also if nothing in it is used. */
-static int copy_folder(struct bundle *bundle, const char *folder, const char *path,
-                       struct error *error)
-{
-    const char *name = inside(folder, path);
-    if (name == NULL)
-        return 0;
-    char *copy = alloc_format("%s/templates/%s/", bundle->work, name);
-    note_file(bundle, copy);
-    int status = write_file_make_folders(copy, error);
-    free(copy);
-    return status;
-}
-
 /* The copy in the folder of a bundle must have the same hash, so that the template that was tuned is the one
  * that ships. `cure` is what to do if it has not. */
 static int check_copy(const char *folder, const struct template *original, const char *cure,
@@ -131,20 +117,6 @@ static int check_copy(const char *folder, const struct template *original, const
     return status;
 }
 
-/* Copies the files that fill scratch buffers; the application provides the inputs. */
-static int copy_scratch_file(struct bundle *bundle, const char *folder, const struct buffer *buffer,
-                             struct error *error)
-{
-    if (buffer->access != ACCESS_SCRATCH || buffer->fill.kind != FILL_FILE)
-        return 0;
-    char *file = realpath(buffer->fill.path, NULL);
-    int status = file == NULL
-                     ? error_set_errno(error, ERROR_CONFIG, "cannot find '%s'", buffer->fill.path)
-                     : copy_file(bundle, folder, file, error);
-    free(file);
-    return status;
-}
-
 static int copy_template(struct bundle *bundle, const struct template *template,
                          struct error *error)
 {
@@ -158,10 +130,26 @@ static int copy_template(struct bundle *bundle, const struct template *template,
     status = copy_file(bundle, folder, ini, error);
     for (size_t i = 0; i < template->source.file_count && status == 0; i++)
         status = copy_file(bundle, folder, template->source.files[i].path, error);
-    for (size_t i = 0; i < template->buffer_count && status == 0; i++)
-        status = copy_scratch_file(bundle, folder, &template->buffers[i], error);
-    for (size_t i = 0; i < template->source.include_count && status == 0; i++)
-        status = copy_folder(bundle, folder, template->source.include_folders[i], error);
+    for (size_t i = 0; i < template->buffer_count && status == 0; i++) {
+        const struct buffer *buffer = &template->buffers[i];
+        if (buffer->access != ACCESS_SCRATCH || buffer->fill.kind != FILL_FILE)
+            continue; /* the application provides the inputs */
+        char *file = realpath(buffer->fill.path, NULL);
+        status = file == NULL
+                     ? error_set_errno(error, ERROR_CONFIG, "cannot find '%s'", buffer->fill.path)
+                     : copy_file(bundle, folder, file, error);
+        free(file);
+    }
+    for (size_t i = 0; i < template->source.include_count && status == 0; i++) {
+        /* an include folder counts also if nothing in it is used */
+        const char *name = inside(folder, template->source.include_folders[i]);
+        if (name == NULL)
+            continue;
+        char *copy = alloc_format("%s/templates/%s/", bundle->work, name);
+        note_file(bundle, copy);
+        status = write_file_make_folders(copy, error);
+        free(copy);
+    }
     free(ini);
     return status != 0 ? status : check_copy(bundle->work, template, "", error);
 }
@@ -435,26 +423,9 @@ static int read_entries(struct bundle *bundle, struct error *error)
     return status;
 }
 
-/* --- contents --- */
-
 static const char *plural(size_t count)
 {
     return count == 1 ? "" : "s";
-}
-
-static int add_everything(struct bundle *bundle, struct error *error)
-{
-    int status = 0;
-    for (size_t i = 0; i < bundle->tuned.count && status == 0; i++)
-        status = add_entry(bundle, &bundle->tuned.entries[i], error);
-    if (status != 0 || bundle->sources == NULL)
-        return status;
-    struct tuned_table *table;
-    status = command_load_table(tuned_file(bundle), &table, error);
-    if (status == 0)
-        status = add_sources(bundle, table, error);
-    tuned_free(table);
-    return status;
 }
 
 /* --- the folder --- */
@@ -579,8 +550,15 @@ static int make_bundle(void *user, struct command_input *input, struct error *er
     interrupt_install(); /* so that the work folder is removed in any case */
     if (status == 0)
         status = make_work_folder(bundle, error);
-    if (status == 0)
-        status = add_everything(bundle, error);
+    for (size_t i = 0; i < bundle->tuned.count && status == 0; i++)
+        status = add_entry(bundle, &bundle->tuned.entries[i], error);
+    if (status == 0 && bundle->sources != NULL) {
+        struct tuned_table *table;
+        status = command_load_table(tuned_file(bundle), &table, error);
+        if (status == 0)
+            status = add_sources(bundle, table, error);
+        tuned_free(table);
+    }
     if (status == ERROR_INTERRUPTED)
         (void)error_set(error, ERROR_INTERRUPTED, "interrupted; no bundle was written");
     if (status == 0)
@@ -592,16 +570,6 @@ static int make_bundle(void *user, struct command_input *input, struct error *er
                bundle->loaded_count, plural(bundle->loaded_count), bundle->cubins,
                plural(bundle->cubins), bundle->compiled);
     return status;
-}
-
-static void bundle_release(struct bundle *bundle)
-{
-    single_compile_release(&bundle->builder);
-    for (size_t i = 0; i < bundle->loaded_count; i++)
-        template_release(&bundle->loaded[i]);
-    free(bundle->loaded);
-    tuned_file_release(&bundle->tuned);
-    remove_work_folder(bundle);
 }
 
 int command_bundle(int argc, const char **argv, struct error *error)
@@ -631,6 +599,11 @@ int command_bundle(int argc, const char **argv, struct error *error)
         "Example: autotune bundle --tuned results/tuned.ini --output bundle",
         make_bundle, &bundle};
     int status = command_perform(argc, argv, &line, error);
-    bundle_release(&bundle);
+    single_compile_release(&bundle.builder);
+    for (size_t i = 0; i < bundle.loaded_count; i++)
+        template_release(&bundle.loaded[i]);
+    free(bundle.loaded);
+    tuned_file_release(&bundle.tuned);
+    remove_work_folder(&bundle);
     return status;
 }

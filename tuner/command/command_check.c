@@ -37,18 +37,6 @@ struct subject {
     struct bindings fixed;      /* problem values and device attributes */
 };
 
-/* The architecture's GPU; without `arch`, the first GPU of this machine, or if there is none an sm_90. */
-static int compile_gpu(const char *arch, struct gpu *gpu, struct error *error)
-{
-    struct gpu *gpus = NULL;
-    size_t count = 0;
-    bool found = arch == NULL && gpu_list(&gpus, &count, NULL) == 0 && count > 0;
-    if (found)
-        *gpu = gpus[0];
-    free(gpus);
-    return found ? 0 : gpu_from_arch(arch != NULL ? arch : "sm_90", gpu, error);
-}
-
 /* True if `text` was not printed before. */
 static bool is_new(struct checking *checking, const char *text)
 {
@@ -66,43 +54,31 @@ static void report(struct checking *checking, const struct error *fault)
         error_print(fault, stderr);
 }
 
-/* The default of each parameter, or the first of the sweep's values if that is not among them. */
-static void bind_defaults(const struct sweep_kernel *kernel, struct bindings *parameters)
+/* The default of each parameter, or the first of the sweep's values if that is not among them; or the first variant of
+ * the space if constraints on parameters or tuples rule these out. Constraints that fail rule nothing out. */
+static void bind_variant(struct subject *subject)
 {
+    const struct sweep_kernel *kernel = subject->kernel;
     const struct template *template = &kernel->template;
+    const struct scope fixed = {&subject->fixed, NULL};
+    const struct scope scope = {&subject->parameters, &fixed};
+    bool allowed = true;
     for (size_t i = 0; i < template->parameter_count; i++) {
         const struct value_list *list = &kernel->values[i];
         struct value value = list->values[0];
         for (size_t j = 0; j < list->count; j++)
             if (value_equal(list->values[j], template->parameters[i].fallback))
                 value = list->values[j];
-        bindings_set(parameters, template->parameters[i].name, value);
+        bindings_set(&subject->parameters, template->parameters[i].name, value);
     }
-}
-
-/* Whether the constraints on parameters allow the variant; those that fail count as allowing it. */
-static bool is_allowed(const struct subject *subject)
-{
-    const struct sweep_kernel *kernel = subject->kernel;
-    const struct scope fixed = {&subject->fixed, NULL};
-    const struct scope scope = {&subject->parameters, &fixed};
-    bool allowed = true;
     for (size_t i = 0; i < kernel->constraint_count && allowed; i++)
         if (!constraint_needs_stats(kernel->constraints[i]) &&
             expression_boolean(kernel->constraints[i], &scope, &allowed, NULL) != 0)
             allowed = true;
-    return allowed;
-}
-
-/* The defaults, or the first variant of the space if constraints or tuples rule them out. */
-static void bind_variant(struct subject *subject)
-{
-    const struct sweep_kernel *kernel = subject->kernel;
-    bind_defaults(kernel, &subject->parameters);
-    if (is_allowed(subject))
+    if (allowed)
         return;
     struct bindings first = {0};
-    struct space *space = space_new(&kernel->template, kernel->values, kernel->constraints,
+    struct space *space = space_new(template, kernel->values, kernel->constraints,
                                     kernel->constraint_count, &subject->fixed);
     if (space_next(space, &first, NULL) == 1)
         bindings_copy(&subject->parameters, &first);
@@ -142,18 +118,6 @@ static int compile(struct checking *checking, const struct subject *subject,
     return status;
 }
 
-static void print_variant(const struct subject *subject, const struct result *result)
-{
-    char *problem = bindings_text(subject->problem);
-    char *parameters = bindings_text(&subject->parameters);
-    printf("  %s%s%s%s%d registers, %lld bytes spilled, occupancy %.0f %%\n", problem,
-           problem[0] != '\0' ? ": " : "", parameters, parameters[0] != '\0' ? ": " : "",
-           result->stats.registers, (long long)result->stats.spill_bytes,
-           100 * result->stats.occupancy);
-    free(problem);
-    free(parameters);
-}
-
 /* Returns 0, 1 if something is wrong, or an error. */
 static int check_variant(struct checking *checking, const struct subject *subject)
 {
@@ -171,10 +135,18 @@ static int check_variant(struct checking *checking, const struct subject *subjec
         kernel_stats_fill(&source, &result, &outcome, &fault);
         status = outcome != OUTCOME_COMPILED;
     }
-    if (outcome != OUTCOME_COMPILED)
+    if (outcome != OUTCOME_COMPILED) {
         report(checking, &fault);
-    else if (status == 0)
-        print_variant(subject, &result);
+    } else if (status == 0) {
+        char *problem = bindings_text(subject->problem);
+        char *parameters = bindings_text(&subject->parameters);
+        printf("  %s%s%s%s%d registers, %lld bytes spilled, occupancy %.0f %%\n", problem,
+               problem[0] != '\0' ? ": " : "", parameters, parameters[0] != '\0' ? ": " : "",
+               result.stats.registers, (long long)result.stats.spill_bytes,
+               100 * result.stats.occupancy);
+        free(problem);
+        free(parameters);
+    }
     result_release(&result);
     compilation_release(&compilation);
     return status;
@@ -247,16 +219,6 @@ static int check_compile(const struct sweep *sweep, const struct gpu *gpu, struc
 
 /* --- the summary --- */
 
-static void print_list(const char *name, const struct value_list *list)
-{
-    printf("  %-19s ", name);
-    for (size_t i = 0; i < list->count; i++) {
-        char text[VALUE_TEXT_BYTES];
-        printf("%s%s", i > 0 ? ", " : "", value_text(list->values[i], text));
-    }
-    putchar('\n');
-}
-
 /* Counts the space of one problem and prints it. */
 static int print_problem(const struct sweep_kernel *kernel, const struct bindings *problem,
                          const struct gpu *gpu, struct error *error)
@@ -283,8 +245,15 @@ static int print_kernel(const struct sweep_kernel *kernel, const struct gpu *gpu
     size_t late = 0;
     int status = 0;
     printf("%s (%s)\n", kernel->label, template->path);
-    for (size_t i = 0; i < template->parameter_count; i++)
-        print_list(template->parameters[i].name, &kernel->values[i]);
+    for (size_t i = 0; i < template->parameter_count; i++) {
+        const struct value_list *list = &kernel->values[i];
+        printf("  %-19s ", template->parameters[i].name);
+        for (size_t j = 0; j < list->count; j++) {
+            char text[VALUE_TEXT_BYTES];
+            printf("%s%s", j > 0 ? ", " : "", value_text(list->values[j], text));
+        }
+        putchar('\n');
+    }
     for (size_t i = 0; i < kernel->constraint_count; i++) {
         printf("  constraint          %s\n", expression_text(kernel->constraints[i]));
         late += constraint_needs_stats(kernel->constraints[i]);
@@ -300,43 +269,7 @@ static int print_kernel(const struct sweep_kernel *kernel, const struct gpu *gpu
     return status;
 }
 
-static int print_summary(const struct sweep *sweep, const struct gpu *gpu, struct error *error)
-{
-    int status = 0;
-    printf("attributes of %s (%s)\n", gpu->name, gpu->arch);
-    for (size_t i = 0; i < sweep->kernel_count && status == 0; i++)
-        status = print_kernel(&sweep->kernels[i], gpu, error);
-    return status;
-}
-
 /* --- the list --- */
-
-static bool same_columns(const struct template *a, const struct template *b)
-{
-    bool same = a->problem_count == b->problem_count && a->parameter_count == b->parameter_count;
-    for (size_t i = 0; same && i < a->problem_count; i++)
-        same = strcmp(a->problem[i].name, b->problem[i].name) == 0;
-    for (size_t i = 0; same && i < a->parameter_count; i++)
-        same = strcmp(a->parameters[i].name, b->parameters[i].name) == 0;
-    return same;
-}
-
-static void list_header(const struct template *template)
-{
-    fputs("kernel", stdout);
-    for (size_t i = 0; i < template->problem_count; i++)
-        printf(",%s", template->problem[i].name);
-    for (size_t i = 0; i < template->parameter_count; i++)
-        printf(",%s", template->parameters[i].name);
-    putchar('\n');
-}
-
-static void list_value(struct value value)
-{
-    char text[VALUE_TEXT_BYTES];
-    putchar(',');
-    csv_text(stdout, value_text(value, text));
-}
 
 /* Prints each variant of one problem as it is found. */
 static int list_problem(const struct sweep_kernel *kernel, const struct bindings *problem,
@@ -351,10 +284,13 @@ static int list_problem(const struct sweep_kernel *kernel, const struct bindings
     int status;
     while ((status = space_skip(space, error)) == 1 && !ferror(stdout)) {
         csv_text(stdout, kernel->label);
-        for (size_t i = 0; i < problem->count; i++)
-            list_value(problem->items[i].value);
-        for (size_t i = 0; i < kernel->template.parameter_count; i++)
-            list_value(values[i]);
+        for (size_t i = 0; i < problem->count + kernel->template.parameter_count; i++) {
+            char text[VALUE_TEXT_BYTES];
+            putchar(',');
+            csv_text(stdout, value_text(i < problem->count ? problem->items[i].value
+                                                           : values[i - problem->count],
+                                        text));
+        }
         putchar('\n');
     }
     space_free(space);
@@ -362,21 +298,37 @@ static int list_problem(const struct sweep_kernel *kernel, const struct bindings
     return status < 0 ? status : 0;
 }
 
+/* "kernel,n,block_size": the columns of a kernel's variants; a new string. */
+static char *list_header(const struct template *template)
+{
+    char *text = alloc_string("kernel");
+    for (size_t i = 0; i < template->problem_count; i++)
+        alloc_append(&text, ",%s", template->problem[i].name);
+    for (size_t i = 0; i < template->parameter_count; i++)
+        alloc_append(&text, ",%s", template->parameters[i].name);
+    return text;
+}
+
 /* A line per variant, under one header if all kernels share their columns, else under one each. */
 static int list_variants(const struct sweep *sweep, const struct gpu *gpu, struct error *error)
 {
+    char **headers = alloc_zeroed(sweep->kernel_count, sizeof *headers);
     bool uniform = true;
     int status = 0;
     (void)signal(SIGPIPE, SIG_DFL); /* `| head` ends the list quietly */
-    for (size_t i = 1; i < sweep->kernel_count; i++)
-        uniform = uniform && same_columns(&sweep->kernels[0].template, &sweep->kernels[i].template);
-    for (size_t i = 0; i < sweep->kernel_count && status == 0; i++) {
+    for (size_t i = 0; i < sweep->kernel_count; i++) {
+        headers[i] = list_header(&sweep->kernels[i].template);
+        uniform = uniform && strcmp(headers[i], headers[0]) == 0;
+    }
+    for (size_t i = 0; i < sweep->kernel_count; i++) {
         const struct sweep_kernel *kernel = &sweep->kernels[i];
-        if (i == 0 || !uniform)
-            list_header(&kernel->template);
+        if ((i == 0 || !uniform) && status == 0)
+            puts(headers[i]);
         for (size_t j = 0; j < kernel->problem_count && status == 0; j++)
             status = list_problem(kernel, &kernel->problems[j], gpu, error);
+        free(headers[i]);
     }
+    free(headers);
     return status;
 }
 
@@ -400,13 +352,24 @@ static int check(void *user, struct command_input *input, struct error *error)
             error_set(error, ERROR_USAGE, "--list and --compile exclude each other; leave one out");
     if (status == 0)
         status = command_load_sweep(&options->shared, !options->compile, &sweep, error);
-    if (status == 0)
-        status = options->compile ? compile_gpu(arch, &gpu, error)
-                                  : gpu_from_arch(arch != NULL ? arch : "sm_90", &gpu, error);
-    if (status == 0)
-        status = (options->compile ? check_compile
-                  : options->list  ? list_variants
-                                   : print_summary)(&sweep, &gpu, error);
+    struct gpu *gpus = NULL; /* of this machine, whose first one --compile takes */
+    size_t count = 0;
+    if (status == 0 && options->compile && arch == NULL)
+        (void)gpu_list(&gpus, &count, NULL);
+    if (count > 0)
+        gpu = gpus[0];
+    else if (status == 0)
+        status = gpu_from_arch(arch != NULL ? arch : "sm_90", &gpu, error);
+    free(gpus);
+    if (status == 0 && options->compile)
+        status = check_compile(&sweep, &gpu, error);
+    else if (status == 0 && options->list)
+        status = list_variants(&sweep, &gpu, error);
+    else if (status == 0)
+        printf("attributes of %s (%s)\n", gpu.name, gpu.arch);
+    for (size_t i = 0; i < sweep.kernel_count && status == 0 && !options->compile && !options->list;
+         i++)
+        status = print_kernel(&sweep.kernels[i], &gpu, error);
     if (status == 0)
         status = sweep_check_finished(&sweep, error);
     sweep_release(&sweep);

@@ -10,12 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static void print_values(const struct tuned_value *values, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        printf("  %-20s %s\n", values[i].name, values[i].text);
-}
-
 /* --- covers --- */
 
 static void print_cover(const struct command_query *query)
@@ -84,7 +78,8 @@ static void print_answer(const struct command_query *query)
     puts(text);
     if (match->from != NULL)
         print_taken(query);
-    print_values(match->parameters, match->parameter_count);
+    for (size_t i = 0; i < match->parameter_count; i++)
+        printf("  %-20s %s\n", match->parameters[i].name, match->parameters[i].text);
     if (match->from != NULL && match->from->cover != NULL)
         print_cover(query);
     if (match->from != NULL && match->from->median_ns > 0)

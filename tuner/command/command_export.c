@@ -61,32 +61,6 @@ static bool same_names(const struct tuned_value *a, size_t a_count, const struct
     return same;
 }
 
-/* The configurations of a kernel are rows of one list, so they must have the same columns. */
-static int check_rows(const struct tuned_configuration *first,
-                      const struct tuned_configuration *other, struct error *error)
-{
-    if (same_names(first->parameters, first->parameter_count, other->parameters,
-                   other->parameter_count) &&
-        same_names(first->problem, first->problem_count, other->problem, other->problem_count))
-        return 0;
-    return error_set(error, ERROR_CONFIG,
-                     "[%s] and [%s] come from different versions of the template; tune again, or "
-                     "remove one",
-                     first->section, other->section);
-}
-
-static void write_row(FILE *stream, size_t index, const struct tuned_configuration *configuration)
-{
-    const struct tuned_gpu *gpu = configuration->gpu;
-    fprintf(stream, " \\\n    X(%zu, ", index);
-    export_put_string(stream, gpu->name);
-    fprintf(stream, ", %d, %d, %lld, %.0f", gpu->compute_capability, gpu->sm_count,
-            (long long)gpu->l2_bytes, configuration->median_ns);
-    export_put_values(stream, configuration->problem, configuration->problem_count);
-    export_put_values(stream, configuration->parameters, configuration->parameter_count);
-    fputs(configuration->incomplete ? ") /* incomplete */" : ")", stream);
-}
-
 /* The first configuration from `index` on that belongs to no cover. */
 static const struct tuned_configuration *own_configuration(const struct tuned_table *table,
                                                            size_t index)
@@ -118,8 +92,21 @@ static int write_rows(FILE *stream, const struct command_query *query, size_t *i
         ++*index;
         if (next->cover != NULL || !export_takes(query, next))
             continue;
-        status = check_rows(first, next, error);
-        write_row(stream, rows++, next);
+        /* the configurations of a kernel are rows of one list, so they must have the same columns */
+        if (!same_names(first->parameters, first->parameter_count, next->parameters,
+                        next->parameter_count) ||
+            !same_names(first->problem, first->problem_count, next->problem, next->problem_count))
+            status = error_set(error, ERROR_CONFIG,
+                               "[%s] and [%s] come from different versions of the template; tune "
+                               "again, or remove one",
+                               first->section, next->section);
+        fprintf(stream, " \\\n    X(%zu, ", rows++);
+        export_put_string(stream, next->gpu->name);
+        fprintf(stream, ", %d, %d, %lld, %.0f", next->gpu->compute_capability, next->gpu->sm_count,
+                (long long)next->gpu->l2_bytes, next->median_ns);
+        export_put_values(stream, next->problem, next->problem_count);
+        export_put_values(stream, next->parameters, next->parameter_count);
+        fputs(next->incomplete ? ") /* incomplete */" : ")", stream);
     }
     char *count = export_prefixed(first->kernel, "configuration_count");
     fprintf(stream, "\n#define %s %zu\n", count, rows);

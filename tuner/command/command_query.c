@@ -98,36 +98,28 @@ static struct tuned_gpu *list_gpus(const struct command_query *query, size_t *co
     return gpus;
 }
 
-/* The name that `name` is a part of, or misspells; NULL if there is none. */
-static const char *find_meant(const struct tuned_gpu *gpus, size_t count, const char *name)
-{
-    const char *meant = NULL;
-    const char **names = alloc_zeroed(count + 1, sizeof *names);
-    for (size_t i = 0; i < count; i++) {
-        names[i] = gpus[i].name;
-        if (meant == NULL && strcasestr(names[i], name) != NULL)
-            meant = names[i];
-    }
-    if (meant == NULL)
-        meant = suggestion_nearest(name, names);
-    free(names);
-    return meant;
-}
-
 /* Finds the GPU of this name. Returns 0, or ERROR_USAGE with what to do; with its architecture, a card may
  * be unknown, unless its name looks like another one's. */
 static int find_by_name(const struct command_query *query, struct tuned_gpu *gpu,
                         struct error *error)
 {
     size_t count;
-    size_t i = 0;
+    size_t found = 0;
     int status = 0;
     struct tuned_gpu *gpus = list_gpus(query, &count);
-    while (i < count && strcmp(gpus[i].name, query->gpu_name) != 0)
-        i++;
-    const char *meant = i == count ? find_meant(gpus, count, query->gpu_name) : NULL;
-    if (i < count)
-        *gpu = gpus[i];
+    const char **names = alloc_zeroed(count + 1, sizeof *names);
+    const char *meant = NULL; /* the first that the name is a part of, or that it misspells */
+    for (size_t i = 0; i < count; i++) {
+        names[i] = gpus[i].name;
+        if (meant == NULL && strcasestr(names[i], query->gpu_name) != NULL)
+            meant = names[i];
+    }
+    if (meant == NULL)
+        meant = suggestion_nearest(query->gpu_name, names);
+    while (found < count && strcmp(names[found], query->gpu_name) != 0)
+        found++;
+    if (found < count)
+        *gpu = gpus[found];
     else if (meant != NULL)
         status = error_set(error, ERROR_USAGE, "unknown GPU '%s'; did you mean --gpu \"%s\"?",
                            query->gpu_name, meant);
@@ -136,24 +128,9 @@ static int find_by_name(const struct command_query *query, struct tuned_gpu *gpu
                            "unknown GPU '%s'; if it is a card that was not tuned, add its "
                            "architecture, for example --arch sm_90",
                            query->gpu_name);
+    free(names);
     free(gpus);
     return status;
-}
-
-static int find_machines_own(struct tuned_gpu *gpu, struct error *error)
-{
-    struct gpu *gpus = NULL;
-    size_t count = 0;
-    struct error inner;
-    if (gpu_list(&gpus, &count, &inner) == 0 && count > 0) {
-        describe(&gpus[0], gpu);
-        free(gpus);
-        return 0;
-    }
-    free(gpus);
-    return error_set(
-        error, ERROR_USAGE,
-        "this machine has no GPU; name one with --gpu \"NVIDIA H200\" or --arch sm_90");
 }
 
 int command_query_find_gpu(struct command_query *query, struct error *error)
@@ -174,9 +151,20 @@ int command_query_find_gpu(struct command_query *query, struct error *error)
         (void)snprintf(query->gpu.name, sizeof query->gpu.name, "%s", query->gpu_name);
         return 0;
     }
-    if (query->gpu_name == NULL)
-        return find_machines_own(&query->gpu, error);
-    return find_by_name(query, &query->gpu, error);
+    if (query->gpu_name != NULL)
+        return find_by_name(query, &query->gpu, error);
+    struct gpu *gpus = NULL; /* of this machine */
+    size_t count = 0;
+    struct error inner;
+    int status = gpu_list(&gpus, &count, &inner);
+    if (status == 0 && count > 0)
+        describe(&gpus[0], &query->gpu);
+    else
+        status = error_set(
+            error, ERROR_USAGE,
+            "this machine has no GPU; name one with --gpu \"NVIDIA H200\" or --arch sm_90");
+    free(gpus);
+    return status;
 }
 
 static int read_limit(struct command_query *query, struct error *error)

@@ -12,18 +12,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* On a terminal, waits for an answer or Ctrl-C; "no" ends the run as Ctrl-C does. */
-static void ask_to_go_on(void)
-{
-    char answer = '\0';
-    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-    fputs("autotune: go on? [y/N] ", stderr);
-    if (interrupt_poll(&input, 1, -1) == 1 && read(STDIN_FILENO, &answer, 1) == 1 &&
-        (answer == 'y' || answer == 'Y'))
-        return;
-    (void)raise(SIGINT);
-}
-
 static void report_doubt(void *user, const char *kernel, const struct compile_doubt *doubt,
                          size_t left)
 {
@@ -35,8 +23,14 @@ static void report_doubt(void *user, const char *kernel, const struct compile_do
             "autotune: `autotune check --compile` shows the compiler's whole message; %zu "
             "variants are left%s\n",
             left, terminal ? "" : ", and the run goes on");
-    if (terminal)
-        ask_to_go_on();
+    if (!terminal)
+        return;
+    char answer = '\0'; /* waits for it or Ctrl-C; "no" ends the run as Ctrl-C does */
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    fputs("autotune: go on? [y/N] ", stderr);
+    if (interrupt_poll(&input, 1, -1) != 1 || read(STDIN_FILENO, &answer, 1) != 1 ||
+        (answer != 'y' && answer != 'Y'))
+        (void)raise(SIGINT);
 }
 
 static int write_csv(void *user, const struct study *study, struct error *error)
@@ -46,20 +40,6 @@ static int write_csv(void *user, const struct study *study, struct error *error)
     char *folder = alloc_format("%s/", run->results);
     int status = report_write(folder, study, 1, &csv, error);
     free(folder);
-    return status;
-}
-
-static int print_report(struct run *run, const struct report_options *options, struct error *error)
-{
-    struct study *studies = alloc_zeroed(run->job_count, sizeof *studies);
-    size_t count = 0;
-    timings_stage(&run->timings, TIMING_REPORT);
-    interrupt_end();
-    for (size_t i = 0; i < run->job_count; i++)
-        if (!run->jobs[i].refused)
-            studies[count++] = run->jobs[i].study; /* still the jobs' */
-    int status = report_print(stdout, studies, count, options, error);
-    free(studies);
     return status;
 }
 
@@ -111,8 +91,17 @@ static int tune(const struct command_options *options, const struct run_options 
     int status = command_load_sweep(options, false, &sweep, error);
     if (status == 0)
         status = run_sweep(&run, &sweep, error);
-    if (status == 0)
-        status = print_report(&run, report, error);
+    if (status == 0) {
+        struct study *studies = alloc_zeroed(run.job_count, sizeof *studies); /* still the jobs' */
+        size_t count = 0;
+        timings_stage(&run.timings, TIMING_REPORT);
+        interrupt_end();
+        for (size_t i = 0; i < run.job_count; i++)
+            if (!run.jobs[i].refused)
+                studies[count++] = run.jobs[i].study;
+        status = report_print(stdout, studies, count, report, error);
+        free(studies);
+    }
     if (status == 0)
         status = run_check_winners(&run, error);
     if (options->timings)
