@@ -1,9 +1,10 @@
 #include "tune/tuning_job.h"
 
 #include "base/alloc.h"
-#include "search/search_space.h"
+#include "search/search.h"
 #include "template/footprint.h"
 #include "template/space.h"
+#include "template/variant.h"
 #include "tune/kernel_stats.h"
 
 #include <search.h>
@@ -246,6 +247,122 @@ int job_space_enumerate(struct tuning_job *job, struct error *error)
 
 /* --- searching --- */
 
+enum { SEED = 1 };
+
+struct proposer {
+    struct search_space *space;
+    struct search *search;
+    size_t dimensions;
+    uint32_t *point;          /* of the call at hand */
+    struct bindings *untried; /* proposed and taken back; the last is proposed next */
+    size_t untried_count;
+};
+
+void tuning_job_end_search(struct tuning_job *job)
+{
+    struct proposer *proposer = job->proposer;
+    if (proposer == NULL)
+        return;
+    search_free(proposer->search);
+    search_space_free(proposer->space);
+    for (size_t i = 0; i < proposer->untried_count; i++)
+        bindings_release(&proposer->untried[i]);
+    free(proposer->untried);
+    free(proposer->point);
+    free(proposer);
+    job->proposer = NULL;
+}
+
+bool tuning_job_is_searching(const struct tuning_job *job)
+{
+    return job->proposer != NULL && !job->exhausted &&
+           (job->evaluations == 0 || job->study.result_count < job->evaluations);
+}
+
+int tuning_job_propose(struct tuning_job *job, int64_t end_ns, size_t *index, struct error *error)
+{
+    struct proposer *proposer = job->proposer;
+    struct bindings parameters = {0};
+    int status = 1;
+    if (!tuning_job_is_searching(job))
+        return 0;
+    search_space_limit(proposer->space, end_ns);
+    if (proposer->untried_count > 0)
+        parameters = proposer->untried[--proposer->untried_count];
+    else
+        status = search_propose(proposer->search, 1, proposer->point, error);
+    if (status == 1 && parameters.items == NULL)
+        search_space_bindings(proposer->space, proposer->point, &parameters);
+    if (status == 1)
+        *index = tuning_job_add(job, &parameters);
+    job->exhausted = status == 0 && !search_space_is_over(proposer->space);
+    bindings_release(&parameters);
+    return status;
+}
+
+void tuning_job_tell(struct tuning_job *job, size_t index, const struct result *run)
+{
+    const struct study *study = &job->study;
+    struct proposer *proposer = job->proposer;
+    if (proposer == NULL ||
+        !search_space_point(proposer->space, &study->results[index].parameters, proposer->point))
+        return;
+    double ratio = study_gpus_ratio(study->gpus, study->gpu_count, run->gpu);
+    double time_ns = run->outcome == OUTCOME_MEASURED ? run->time.median_ns / ratio : 0;
+    search_tell(proposer->search, proposer->point, time_ns > 0 ? time_ns : SEARCH_FAILED);
+}
+
+void tuning_job_know(struct tuning_job *job, const struct study *study)
+{
+    struct proposer *proposer = job->proposer;
+    uint32_t *points = alloc_zeroed(study->result_count * proposer->dimensions, sizeof *points);
+    double *times_ns = alloc_zeroed(study->result_count, sizeof *times_ns);
+    size_t count = 0;
+    for (size_t i = 0; i < study->result_count; i++) {
+        const struct result *result = &study->results[i];
+        const struct result *run = study_run(study, result);
+        struct bindings all = {
+            0}; /* what an older version of the template did not have had its default */
+        times_ns[count] = run->outcome == OUTCOME_MEASURED ? run->time.median_ns : SEARCH_FAILED;
+        if (run->outcome == OUTCOME_DUPLICATE || run->outcome == OUTCOME_COMPILED ||
+            !(times_ns[count] > 0)) /* nothing is known of it */
+            continue;
+        variant_defaults(&job->kernel->template, &all);
+        for (size_t j = 0; j < result->parameters.count; j++)
+            bindings_set(&all, result->parameters.items[j].name, result->parameters.items[j].value);
+        count += search_space_point(proposer->space, &all, points + count * proposer->dimensions);
+        bindings_release(&all);
+    }
+    search_know(proposer->search, points, times_ns, count);
+    free(points);
+    free(times_ns);
+}
+
+void tuning_job_drop_untried(struct tuning_job *job, struct compile_pool *pool)
+{
+    struct proposer *proposer = job->proposer;
+    struct study *study = &job->study;
+    size_t kept = 0;
+    for (size_t i = 0; i < study->result_count; i++) {
+        if (!job->known[i]) {
+            const struct bindings *parameters = &study->results[i].parameters;
+            if (search_space_point(proposer->space, parameters, proposer->point) &&
+                search_has(proposer->search, proposer->point))
+                bindings_copy(ARRAY_APPEND(proposer->untried, proposer->untried_count), parameters);
+            tuning_job_drop(job, pool, i);
+            result_release(&study->results[i]);
+            continue;
+        }
+        study->results[kept] = study->results[i];
+        job->compile_jobs[kept] = job->compile_jobs[i];
+        job->known[kept++] = true;
+    }
+    if (kept < study->result_count)
+        job->exhausted = false; /* what was taken back can be proposed again */
+    study->result_count = kept;
+    job->order_count = job->requested = 0;
+}
+
 /* Counts the space if that is quick, and estimates it otherwise. */
 static int measure_space(struct tuning_job *job, int64_t end_ns, struct error *error)
 {
@@ -279,13 +396,22 @@ int job_space_search(struct tuning_job *job, size_t evaluations, int64_t end_ns,
                      struct error *error)
 {
     struct stored_results stored;
-    job->proposer = proposer_new(job->kernel, &job->fixed, evaluations);
+    const struct search_options options = {.seed = SEED, .evaluations = evaluations};
+    struct proposer *proposer = job->proposer = alloc_zeroed(1, sizeof *proposer);
+    proposer->space =
+        search_space_new(&job->kernel->template, job->kernel->values, job->kernel->constraints,
+                         job->kernel->constraint_count, &job->fixed);
+    proposer->search = search_new(proposer->space, &options);
+    proposer->dimensions = search_space_dimensions(proposer->space);
+    proposer->point = alloc_zeroed(proposer->dimensions, sizeof *proposer->point);
     job->evaluations = evaluations;
     stored_results_take(&stored, &job->study);
     int status = 0;
     for (size_t i = 0; i < stored.count && status >= 0; i++) { /* what is stored of the space */
         const struct bindings *parameters = &stored.results[i].parameters;
-        status = proposer_has(job->proposer, parameters, error);
+        status = search_space_point(proposer->space, parameters, proposer->point)
+                     ? search_space_has(proposer->space, proposer->point, error)
+                     : 0;
         if (status == 1 && still_holds(job, &stored.results[i]))
             take_stored(job, &stored, tuning_job_add(job, parameters));
     }

@@ -95,23 +95,6 @@ static int make_job(struct run_group *group, const struct sweep_kernel *kernel,
     return job_space_search(job, limits.evaluations, end_ns, error);
 }
 
-/* Puts a job's variants in order, and adds to `*total` how many are to be done. */
-static int plan_order(struct run *run, struct tuning_job *job, size_t *total, struct error *error)
-{
-    if (run->environment.static_mode) {
-        tuning_job_shuffle(job);
-        *total += job->order_count;
-        return job->order_count == 0 || job->study.complete
-                   ? 0
-                   : tuning_job_request_reference(job, run->pool, error);
-    }
-    if (job->refused)
-        return 0;
-    *total += job->study.result_count - job->known_count;
-    bool idle = job->study.complete || !tuning_job_can_win(job);
-    return idle ? 0 : tuning_job_compile(job, run->pool, error);
-}
-
 /* Ends the progress line first. */
 static void pass_notice(void *user, const struct error *notice)
 {
@@ -142,8 +125,11 @@ int run_group_plan(struct run_group *group, struct tuning_job *jobs, size_t *tot
             job_memory_check(job, &refusal) != 0)
             status = refuse_job(run, job, &refusal, error);
         *searched = *searched || job->proposer != NULL;
-        if (status == 0)
-            status = plan_order(run, job, total, error);
+        if (status != 0 || job->refused)
+            continue;
+        *total += job->study.result_count - job->known_count;
+        if (!job->study.complete && tuning_job_can_win(job))
+            status = tuning_job_compile(job, run->pool, error);
     }
     group->ahead =
         (struct compile_ahead){.pool = run->pool,
@@ -251,7 +237,7 @@ static int tell_near(struct run *run, struct tuning_job *job, struct error *erro
         record_near(run->record, &job->study, job->record_id, since, &studies, &count, error);
     for (size_t i = 0; i < count; i++) {
         if (status == 0)
-            proposer_know(job->proposer, &studies[i]);
+            tuning_job_know(job, &studies[i]);
         study_release(&studies[i]);
     }
     free(studies);
@@ -273,7 +259,7 @@ static int begin_search(struct run *run, struct tuning_job *job, int64_t end_ns,
                                      .time = {.count = 1, .median_ns = 1000 + 10 * (double)i}};
     const struct study study = {.results = results, .result_count = count};
     if (count > 0)
-        proposer_know(job->proposer, &study);
+        tuning_job_know(job, &study);
     free(results);
     int status = tell_near(run, job, error);
     return status != 0 ? status : tune_job_prepare(job, run->pool, end_ns, error);

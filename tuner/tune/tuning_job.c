@@ -48,7 +48,7 @@ void tuning_job_release(struct tuning_job *job)
     free(job->compile_jobs);
     free(job->order);
     free(job->known);
-    proposer_free(job->proposer);
+    tuning_job_end_search(job);
     *job = (struct tuning_job){0};
 }
 
@@ -83,8 +83,7 @@ static int request(const struct tuning_job *job, struct compile_pool *pool,
     return status;
 }
 
-int tuning_job_request_reference(struct tuning_job *job, struct compile_pool *pool,
-                                 struct error *error)
+static int request_reference(struct tuning_job *job, struct compile_pool *pool, struct error *error)
 {
     const struct template *template = &job->kernel->template;
     struct bindings defaults = {0};
@@ -118,19 +117,14 @@ int tuning_job_recompile(struct tuning_job *job, struct compile_pool *pool, size
     return status != 0 ? status : compile_pool_wait(pool, compile, error);
 }
 
-void tuning_job_shuffle(struct tuning_job *job)
+int tuning_job_compile(struct tuning_job *job, struct compile_pool *pool, struct error *error)
 {
     uint64_t state = 0x9e3779b97f4a7c15u;
     for (size_t i = 0; i < job->study.result_count; i++)
         if (!job->known[i])
             *ARRAY_APPEND(job->order, job->order_count) = i;
     statistics_shuffle(job->order, job->order_count, &state);
-}
-
-int tuning_job_compile(struct tuning_job *job, struct compile_pool *pool, struct error *error)
-{
-    tuning_job_shuffle(job);
-    return tuning_job_request_reference(job, pool, error);
+    return request_reference(job, pool, error);
 }
 
 int tuning_job_compile_next(struct tuning_job *job, struct compile_pool *pool, struct error *error)
@@ -242,58 +236,6 @@ size_t tuning_job_add(struct tuning_job *job, const struct bindings *parameters)
     (void)ARRAY_APPEND(job->known, known_count);
     (void)ARRAY_APPEND(job->compile_jobs, compile_count);
     return index;
-}
-
-bool tuning_job_is_searching(const struct tuning_job *job)
-{
-    return job->proposer != NULL && !job->exhausted &&
-           (job->evaluations == 0 || job->study.result_count < job->evaluations);
-}
-
-int tuning_job_propose(struct tuning_job *job, int64_t end_ns, size_t *index, struct error *error)
-{
-    struct bindings parameters = {0};
-    bool late;
-    if (!tuning_job_is_searching(job))
-        return 0;
-    proposer_limit(job->proposer, end_ns);
-    int status = proposer_next(job->proposer, &parameters, &late, error);
-    if (status == 1)
-        *index = tuning_job_add(job, &parameters);
-    job->exhausted = status == 0 && !late;
-    bindings_release(&parameters);
-    return status;
-}
-
-void tuning_job_tell(struct tuning_job *job, size_t index, const struct result *run)
-{
-    const struct study *study = &job->study;
-    if (job->proposer == NULL)
-        return;
-    double ratio = study_gpus_ratio(study->gpus, study->gpu_count, run->gpu);
-    proposer_tell(job->proposer, &study->results[index].parameters,
-                  run->outcome == OUTCOME_MEASURED ? run->time.median_ns / ratio : 0);
-}
-
-void tuning_job_drop_untried(struct tuning_job *job, struct compile_pool *pool)
-{
-    struct study *study = &job->study;
-    size_t kept = 0;
-    for (size_t i = 0; i < study->result_count; i++) {
-        if (!job->known[i]) {
-            proposer_take_back(job->proposer, &study->results[i].parameters);
-            tuning_job_drop(job, pool, i);
-            result_release(&study->results[i]);
-            continue;
-        }
-        study->results[kept] = study->results[i];
-        job->compile_jobs[kept] = job->compile_jobs[i];
-        job->known[kept++] = true;
-    }
-    if (kept < study->result_count)
-        job->exhausted = false; /* what was taken back can be proposed again */
-    study->result_count = kept;
-    job->order_count = job->requested = 0;
 }
 
 void tuning_job_take_study(struct tuning_job *job, struct study *study)

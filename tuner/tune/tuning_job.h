@@ -12,7 +12,6 @@
 #include "template/sweep.h"
 #include "tune/device_client.h"
 #include "tune/kernel_stats.h"
-#include "tune/proposer.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,7 +25,7 @@ struct tuning_job {
     struct study study;
     json_t *data; /* the files of the template's fills, with their hashes; NULL in static mode */
     struct compile_job **compile_jobs; /* of study.results[i]; NULL: not requested, or dropped */
-    size_t *order;                     /* of the variants to compile: tuning_job_shuffle() */
+    size_t *order;                     /* of the variants to compile: tuning_job_compile() */
     size_t order_count;
     size_t requested; /* so many of these */
     bool *known;      /* study.results[i] has its outcome */
@@ -84,11 +83,8 @@ bool tuning_job_can_win(const struct tuning_job *job);
 /*
  * Puts the variants that are not known in the order in which to compile them: shuffled, so that slow
  * drift does not favour a corner of the space, and so that those that are done tell how long the
- * others will take.
+ * others will take. Also requests the compile job of the reference.
  */
-void tuning_job_shuffle(struct tuning_job *job);
-
-/* The same; also requests the compile job of the reference. */
 int tuning_job_compile(struct tuning_job *job, struct compile_pool *pool, struct error *error);
 
 /* Requests the compile job of the next variant in that order. Returns 1; 0 if none is left; or an
@@ -109,29 +105,12 @@ int tuning_job_recompile(struct tuning_job *job, struct compile_pool *pool, size
 void tuning_job_drop(struct tuning_job *job, struct compile_pool *pool, size_t index);
 void tuning_job_drop_all(struct tuning_job *job, struct compile_pool *pool);
 
-/* Requests the compile job of the source with its defaults, if a reference needs it. */
-int tuning_job_request_reference(struct tuning_job *job, struct compile_pool *pool,
-                                 struct error *error);
-
 /* Checks the launches of the references against what was compiled, once job->reference is done.
  * Returns 0, also if it did not compile; ERROR_CONFIG at the template's line; or ERROR_RECORD. */
 int tuning_job_check_references(const struct tuning_job *job, struct error *error);
 
 /* Adds a result, which is not known, with these parameters; returns its index. */
 size_t tuning_job_add(struct tuning_job *job, const struct bindings *parameters);
-
-/* Adds what the search proposes next, by `end_ns` (on clock_ns()). Returns 1 with its index; 0 if there
- * is nothing left, nothing was found in time, or job->evaluations are reached; or an error. */
-int tuning_job_propose(struct tuning_job *job, int64_t end_ns, size_t *index, struct error *error);
-
-/* Whether there is a search that may try more variants. */
-bool tuning_job_is_searching(const struct tuning_job *job);
-
-/* Tells the search, if there is one, of result `index` what became of `run`: itself, or its twin. */
-void tuning_job_tell(struct tuning_job *job, size_t index, const struct result *run);
-
-/* Takes back what was proposed and has no outcome: the study is of what was tried. Indices change. */
-void tuning_job_drop_untried(struct tuning_job *job, struct compile_pool *pool);
 
 /* Moves the study to `*study`, with those variants alone that have an outcome. */
 void tuning_job_take_study(struct tuning_job *job, struct study *study);
@@ -194,10 +173,28 @@ int job_memory_check(const struct tuning_job *job, struct error *error);
  * 10^7 variants after constraints. */
 int job_space_enumerate(struct tuning_job *job, struct error *error);
 
-/* Begins a search, of at most `evaluations` variants (0: any number) with those that are known. The size
+/* A search by the job's variants' parameters (search/search.h): it begins, of at most `evaluations` variants (0: any number) with those that are known. The size
  * of the space is estimated if it cannot be counted by `end_ns`, on clock_ns().
  * Returns 0 or ERROR_CONFIG if a constraint fails. */
 int job_space_search(struct tuning_job *job, size_t evaluations, int64_t end_ns,
                      struct error *error);
+
+/* Adds what the search proposes next, by `end_ns` (on clock_ns()). Returns 1 with its index; 0 if there
+ * is nothing left, nothing was found in time, or job->evaluations are reached; or an error. */
+int tuning_job_propose(struct tuning_job *job, int64_t end_ns, size_t *index, struct error *error);
+
+/* Whether there is a search that may try more variants. */
+bool tuning_job_is_searching(const struct tuning_job *job);
+
+/* Tells the search, if there is one, of result `index` what became of `run`: itself, or its twin. */
+void tuning_job_tell(struct tuning_job *job, size_t index, const struct result *run);
+
+/* Takes back what was proposed and has no outcome: the study is of what was tried. Indices change. */
+void tuning_job_drop_untried(struct tuning_job *job, struct compile_pool *pool);
+
+/* Tells the search what another study has of the space's variants: search_know(). */
+void tuning_job_know(struct tuning_job *job, const struct study *study);
+
+void tuning_job_end_search(struct tuning_job *job); /* of tuning_job_release() */
 
 #endif
