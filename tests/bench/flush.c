@@ -157,6 +157,19 @@ static int make_copies(struct bench *bench, struct error *error)
     return status;
 }
 
+static int compile(struct application_compiler *compiler, const struct build *build,
+                   struct compilation *compilation, struct error *error)
+{
+    struct options options;
+    bool compiled;
+    int status = build_options(build, &options, error);
+    if (status == 0)
+        status = application_compile_source(compiler, &build->template->source, &options,
+                                            build->arch, "", compilation, &compiled, error);
+    options_release(&options);
+    return status;
+}
+
 static int open_problem(struct bench *bench, const char *path, const struct template *template,
                         const struct bindings *values, struct error *error)
 {
@@ -165,7 +178,6 @@ static int open_problem(struct bench *bench, const char *path, const struct temp
     struct bindings defaults = {0};
     struct compilation variant = {0};
     struct compilation reference = {0};
-    bool compiled;
     enum outcome outcome = OUTCOME_MEASURED;
     const char *arch = bench->device.gpu.arch;
     int status = build_bind(template, values, false, &parameters, &problem, error);
@@ -173,9 +185,9 @@ static int open_problem(struct bench *bench, const char *path, const struct temp
     const struct build tuned = {template, &parameters, &problem, arch, false};
     const struct build plain = {template, &defaults, &problem, arch, true};
     if (status == 0)
-        status = application_compile(&bench->compiler, &tuned, "", &variant, &compiled, error);
+        status = compile(&bench->compiler, &tuned, &variant, error);
     if (status == 0)
-        status = application_compile(&bench->compiler, &plain, "", &reference, &compiled, error);
+        status = compile(&bench->compiler, &plain, &reference, error);
     struct template own = {0};
     if (status == 0)
         status = template_load(&own, path, error);

@@ -87,20 +87,6 @@ int application_compile_source(struct application_compiler *compiler, const stru
     return status;
 }
 
-int application_compile(struct application_compiler *compiler, const struct build *build,
-                        const char *tuned_with, struct compilation *compilation, bool *compiled,
-                        struct error *error)
-{
-    struct options options;
-    *compilation = (struct compilation){0};
-    int status = build_options(build, &options, error);
-    if (status == 0)
-        status = application_compile_source(compiler, &build->template->source, &options,
-                                            build->arch, tuned_with, compilation, compiled, error);
-    options_release(&options);
-    return build_explain(status, build, compilation, error);
-}
-
 void application_compiler_release(struct application_compiler *compiler)
 {
     if (compiler->nvrtc != NULL)

@@ -35,9 +35,6 @@ int application_compile_source(struct application_compiler *compiler, const stru
                                const struct options *options, const char *arch,
                                const char *tuned_with, struct compilation *compilation,
                                bool *compiled, struct error *error);
-int application_compile(struct application_compiler *compiler, const struct build *build,
-                        const char *tuned_with, struct compilation *compilation, bool *compiled,
-                        struct error *error);
 void application_compiler_release(struct application_compiler *compiler);
 
 /* Reads the source and its headers, which are looked up in its own folder and in `templates`.

@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/suggestion.h"
-#include "compile/launch_check.h"
 #include "template/template_load.h"
 
 #include <stdint.h>
@@ -28,14 +27,6 @@ int build_refused(const struct source *source, const struct compilation *compila
     size_t length = strcspn(start, "\n");
     return error_set_at(error, ERROR_CONFIG, source->files[0].path, 0, "compilation failed: %.*s",
                         length < 800 ? (int)length : 800, start);
-}
-
-int build_explain(int status, const struct build *build, const struct compilation *compilation,
-                  struct error *error)
-{
-    if (status == ERROR_CONFIG)
-        (void)launch_check_refusal(build->template, compilation->log, error);
-    return status;
 }
 
 /* --- the source --- */

@@ -27,10 +27,6 @@ int build_options(const struct build *build, struct options *options, struct err
 int build_refused(const struct source *source, const struct compilation *compilation,
                   struct error *error);
 
-/* Names the template's line in that error if an entry was refused. Returns `status`. */
-int build_explain(int status, const struct build *build, const struct compilation *compilation,
-                  struct error *error);
-
 /* The variant's source with its definitions in front; free the string. It still includes the
  * headers of the template's folder by name. */
 char *build_source(const struct build *build);

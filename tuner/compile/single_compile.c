@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "compile/cubin_cache.h"
+#include "compile/launch_check.h"
 
 #include <stdlib.h>
 
@@ -67,7 +68,9 @@ int single_compile_cubin(struct single_compile *compiler, const struct build *bu
         status = single_compile_source_cubin(compiler, &build->template->source, &options,
                                              build->arch, compilation, compiled, error);
     options_release(&options);
-    return build_explain(status, build, compilation, error);
+    if (status == ERROR_CONFIG)
+        (void)launch_check_refusal(build->template, compilation->log, error);
+    return status;
 }
 
 int single_compile_ptx(struct single_compile *compiler, const struct build *build, char **ptx,

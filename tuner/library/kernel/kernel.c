@@ -64,43 +64,26 @@ static int check_constraints(const struct loaded_kernel *kernel, const struct sc
 
 /* --- the binary --- */
 
-/* From the bundle. Returns false with the reason if it is missing, damaged or refused. */
-static bool load_bundled(struct loaded_kernel *kernel, const struct tuned_query *query,
-                         const struct bindings *problem, struct error *reason)
+static int load_binary(struct loaded_kernel *kernel, const struct tuned_query *query,
+                       const struct bindings *problem, int *code, struct error *error)
 {
+    const struct template *template = kernel->template;
+    struct tuned_kernel *public = &kernel->public;
+    struct tuned_kernels *kernels = kernel->kernels;
+    const struct tuned_configuration *from = public->match.from;
     char path[4096];
     struct options options;
-    struct tuned_kernel *public = &kernel->public;
-    error_set(reason, ERROR_RECORD, "the bundle has no binary for this GPU");
-    if (tuned_cubin_path(kernel->kernels->table, query, &public->match, path, sizeof path) != 0)
-        return false;
-    bool loaded =
-        variant_options(kernel->template, &kernel->parameters, problem, &options, reason) == 0;
-    const struct cubin_origin origin = {&kernel->template->source, &options,
-                                        public->match.from->gpu->compute_capability};
-    loaded = loaded && kernels_load_bundled(kernel->kernels, path, &origin, &public->module,
-                                            &kernel->compilation, reason);
-    options_release(&options);
-    public->origin = TUNED_FROM_BUNDLE;
-    return loaded;
-}
-
-static int load_built(struct loaded_kernel *kernel, const struct bindings *problem, int *code,
-                      struct error *error)
-{
-    struct tuned_kernels *kernels = kernel->kernels;
-    const struct build build = {kernel->template, &kernel->parameters, problem,
-                                kernels->device.gpu.arch, false};
-    bool compiled;
-    int status =
-        application_compile(&kernels->compiler, &build, kernels_tuned_with(&kernel->public.match),
-                            &kernel->compilation, &compiled, error);
-    if (status != 0)
-        *code = TUNED_COMPILER;
+    bool bundled = tuned_cubin_path(kernels->table, query, &public->match, path, sizeof path) == 0;
+    int status = variant_options(template, &kernel->parameters, problem, &options, error);
+    const struct cubin_origin binary = {&template->source, &options,
+                                        from != NULL ? from->gpu->compute_capability : 0};
+    *code = status != 0 ? TUNED_COMPILER : 0;
     if (status == 0)
-        status = CUDA_CALL(&kernels->device, error, cuModuleLoadData, &kernel->public.module,
-                           kernel->compilation.cubin);
-    kernel->public.origin = compiled ? TUNED_FROM_COMPILER : TUNED_FROM_CACHE;
+        status = kernels_load(kernels, bundled ? path : NULL, &binary, &public->match,
+                              &public->module, &kernel->compilation, &public->origin, code, error);
+    if (status == ERROR_CONFIG)
+        (void)launch_check_refusal(template, kernel->compilation.log, error);
+    options_release(&options);
     return status;
 }
 
@@ -255,17 +238,13 @@ static int load_kernel(struct loaded_kernel *kernel, const struct tuned_query *q
                        struct error *error)
 {
     struct bindings problem = {0};
-    struct error reason;
     int status = bind_all(kernel, query, &problem, error);
     struct scope fixed = {&kernel->fixed, NULL};
     struct scope scope = {&kernel->parameters, &fixed};
     if (status == 0)
         status = check_constraints(kernel, &scope, code, error);
-    if (status == 0 && !load_bundled(kernel, query, &problem, &reason)) {
-        status = load_built(kernel, &problem, code, error);
-        if (*code == TUNED_COMPILER)
-            kernels_explain_compiling(&reason, error);
-    }
+    if (status == 0)
+        status = load_binary(kernel, query, &problem, code, error);
     if (status == 0)
         status = make_launches(kernel, &scope, error);
     if (status == 0)

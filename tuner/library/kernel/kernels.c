@@ -203,9 +203,34 @@ int kernels_find(struct tuned_kernels *kernels, struct tuned_query *query,
                                       "the query has an unknown limit or a bad value");
 }
 
-const char *kernels_tuned_with(const struct tuned_match *match)
+int kernels_load(struct tuned_kernels *kernels, const char *path, const struct cubin_origin *binary,
+                 const struct tuned_match *match, struct CUmod_st **module,
+                 struct compilation *compilation, enum tuned_origin *origin, int *code,
+                 struct error *error)
 {
-    return match->from != NULL && match->from->nvrtc != NULL ? match->from->nvrtc : "";
+    const char *tuned_with =
+        match->from != NULL && match->from->nvrtc != NULL ? match->from->nvrtc : "";
+    struct device_context *device = &kernels->device;
+    struct error reason;
+    bool compiled = false;
+    (void)error_set(&reason, ERROR_RECORD, "the bundle has no binary for this GPU");
+    *origin = TUNED_FROM_BUNDLE;
+    if (path != NULL && bundled_cubin_read(path, binary, compilation, &reason) == 0 &&
+        CUDA_CALL(device, &reason, cuModuleLoadData, module, compilation->cubin) == 0)
+        return 0;
+    compilation_release(compilation);
+    *module = NULL;
+    int status =
+        application_compile_source(&kernels->compiler, binary->source, binary->options,
+                                   device->gpu.arch, tuned_with, compilation, &compiled, error);
+    *origin = compiled ? TUNED_FROM_COMPILER : TUNED_FROM_CACHE;
+    if (status == 0)
+        return CUDA_CALL(device, error, cuModuleLoadData, module, compilation->cubin);
+    struct error compiling = *error;
+    (void)snprintf(error->message, sizeof error->message, "%.700s; compiling failed: %.700s",
+                   reason.message, compiling.message);
+    *code = TUNED_COMPILER;
+    return status;
 }
 
 /* --- the application's own source --- */
@@ -219,72 +244,28 @@ struct request {
     struct source source;
 };
 
-bool kernels_load_bundled(struct tuned_kernels *kernels, const char *path,
-                          const struct cubin_origin *origin, struct CUmod_st **module,
-                          struct compilation *compilation, struct error *reason)
+/* From the bundle, or compiled. */
+static int load_module(const struct request *request, struct CUmod_st **module,
+                       enum tuned_origin *origin, int *code, struct error *error)
 {
-    int status = bundled_cubin_read(path, origin, compilation, reason);
-    if (status == 0)
-        status = CUDA_CALL(&kernels->device, reason, cuModuleLoadData, module, compilation->cubin);
-    if (status != 0) {
-        compilation_release(compilation);
-        *module = NULL;
-    }
-    return status == 0;
-}
-
-void kernels_explain_compiling(const struct error *reason, struct error *error)
-{
-    struct error compiling = *error;
-    (void)snprintf(error->message, sizeof error->message, "%.700s; compiling failed: %.700s",
-                   reason->message, compiling.message);
-}
-
-/* From the bundle. Returns false with the reason if it is missing, damaged or refused. */
-static bool load_bundled_module(const struct request *request, struct CUmod_st **module,
-                                struct error *reason)
-{
+    const struct tuned_configuration *from = request->match.from;
+    const struct tuned_definitions *definitions = &request->definitions;
     char path[4096];
+    char *own = NULL;
     struct options options;
-    error_set(reason, ERROR_RECORD, "the bundle has no binary for this GPU");
-    if (tuned_cubin_path(request->kernels->table, &request->query, &request->match, path,
-                         sizeof path) != 0)
-        return false;
-    char *own = application_source_binary(&request->source, request->definitions.items,
-                                          request->definitions.count, path);
-    application_source_options(&request->source, request->definitions.items,
-                               request->definitions.count, &options);
-    const struct cubin_origin origin = {&request->source, &options,
-                                        request->match.from->gpu->compute_capability};
     struct compilation compilation = {0};
-    bool loaded =
-        kernels_load_bundled(request->kernels, own, &origin, module, &compilation, reason);
+    if (tuned_cubin_path(request->kernels->table, &request->query, &request->match, path,
+                         sizeof path) == 0)
+        own = application_source_binary(&request->source, definitions->items, definitions->count,
+                                        path);
+    application_source_options(&request->source, definitions->items, definitions->count, &options);
+    const struct cubin_origin binary = {&request->source, &options,
+                                        from != NULL ? from->gpu->compute_capability : 0};
+    int status = kernels_load(request->kernels, own, &binary, &request->match, module, &compilation,
+                              origin, code, error);
     compilation_release(&compilation);
     options_release(&options);
     free(own);
-    return loaded;
-}
-
-/* Sets `*code` to TUNED_COMPILER if the compiler failed. */
-static int load_built_module(const struct request *request, struct CUmod_st **module,
-                             enum tuned_origin *origin, int *code, struct error *error)
-{
-    struct tuned_kernels *kernels = request->kernels;
-    struct options options;
-    struct compilation compilation = {0};
-    bool compiled = false;
-    application_source_options(&request->source, request->definitions.items,
-                               request->definitions.count, &options);
-    int status = application_compile_source(
-        &kernels->compiler, &request->source, &options, kernels->device.gpu.arch,
-        kernels_tuned_with(&request->match), &compilation, &compiled, error);
-    if (status != 0)
-        *code = TUNED_COMPILER;
-    if (status == 0)
-        status = CUDA_CALL(&kernels->device, error, cuModuleLoadData, module, compilation.cubin);
-    *origin = compiled ? TUNED_FROM_COMPILER : TUNED_FROM_CACHE;
-    compilation_release(&compilation);
-    options_release(&options);
     return status;
 }
 
@@ -295,7 +276,6 @@ static int get_module(struct request *request, const char *path, struct CUmod_st
     struct tuned_kernels *kernels = request->kernels;
     const struct template *template = NULL;
     struct error inner;
-    struct error reason;
     int code = kernels_find(kernels, &request->query, &template, &request->match, error);
     if (code != 0)
         return code;
@@ -304,12 +284,7 @@ static int get_module(struct request *request, const char *path, struct CUmod_st
     int status = application_source_load(&request->source, path, kernels->templates, &inner);
     if (status != 0)
         return kernels_fail(&inner, 0, error);
-    *origin = TUNED_FROM_BUNDLE;
-    if (!load_bundled_module(request, module, &reason)) {
-        status = load_built_module(request, module, origin, &code, &inner);
-        if (code == TUNED_COMPILER)
-            kernels_explain_compiling(&reason, &inner);
-    }
+    status = load_module(request, module, origin, &code, &inner);
     source_release(&request->source);
     return status != 0 ? kernels_fail(&inner, code, error) : 0;
 }

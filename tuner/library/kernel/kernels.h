@@ -34,17 +34,15 @@ int kernels_fail(const struct error *inner, int stated, struct tuned_error *erro
 int kernels_refuse(struct tuned_error *error, enum tuned_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Loads a cubin of the bundle if it is whole and was compiled from `origin`, and hands it over in
- * `compilation`; otherwise returns false with the reason. */
-bool kernels_load_bundled(struct tuned_kernels *kernels, const char *path,
-                          const struct cubin_origin *origin, struct CUmod_st **module,
-                          struct compilation *compilation, struct error *reason);
-
-/* Puts the reason why a compilation was necessary before the message of its failure. */
-void kernels_explain_compiling(const struct error *reason, struct error *error);
-
-/* Which NVRTC the configuration was tuned with, for compile/application.h; "" if that is not known. */
-const char *kernels_tuned_with(const struct tuned_match *match);
+/*
+ * Loads the binary at `path`, in the bundle, if it is whole and was compiled from `binary`; otherwise, or if
+ * `path` is NULL, compiles that for the context's GPU. `origin` says which. If compiling fails, the message begins with
+ * the reason why it was necessary, and `*code` is TUNED_COMPILER. Release `compilation` in any case.
+ */
+int kernels_load(struct tuned_kernels *kernels, const char *path, const struct cubin_origin *binary,
+                 const struct tuned_match *match, struct CUmod_st **module,
+                 struct compilation *compilation, enum tuned_origin *origin, int *code,
+                 struct error *error);
 
 /* The query, with the context's GPU if it has none. */
 struct tuned_query kernels_query(const struct tuned_kernels *kernels,
