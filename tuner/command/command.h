@@ -150,8 +150,7 @@ int command_read_tuned(const char *path, struct tuned_file *tuned, struct error 
 /* tuned_load(), with a warning for the first section that was skipped. */
 int command_load_table(const char *path, struct tuned_table **table, struct error *error);
 
-/* Whether every name in `kernels` (ended by NULL, or NULL) is among the `count` names; otherwise
- * ERROR_USAGE for the first that is not, with the nearest or all of them. */
+/* Whether `names` has all `kernels`; otherwise ERROR_USAGE for the first that it has not, with the nearest or all. */
 int command_check_kernels(char *const *kernels, const char *const *names, size_t count,
                           struct error *error);
 

@@ -108,44 +108,40 @@ static const char *const columns[] = {"file",     "strategy",   "evaluations",
 
 enum { COLUMN_COUNT = sizeof columns / sizeof *columns, TEXT_COLUMNS = 2 };
 
-/* Where rows go: into a table, or to standard output as CSV if that is NULL. */
-static void add_cell(struct text_table *table, size_t column, const char *text)
+/* Into a table, or to standard output as CSV if that is NULL. */
+static void put_row(struct text_table *table, const char *const *cells)
 {
-    if (table != NULL) {
-        text_table_cell(table, text);
-        return;
+    for (size_t i = 0; i < COLUMN_COUNT; i++) {
+        if (table != NULL) {
+            text_table_cell(table, cells[i]);
+            continue;
+        }
+        csv_text(stdout, cells[i]);
+        putchar(i + 1 < COLUMN_COUNT ? ',' : '\n');
     }
-    csv_text(stdout, text);
-    putchar(column + 1 < COLUMN_COUNT ? ',' : '\n');
 }
 
-static void add_number(struct text_table *table, size_t column, const char *format, double number)
-{
-    char text[48];
-    (void)snprintf(text, sizeof text, format, number);
-    add_cell(table, column, text);
-}
-
-static void add_result(struct text_table *table, const char *file, const char *strategy,
+static void put_result(struct text_table *table, const char *file, const char *strategy,
                        size_t evaluations, size_t repeats, const struct simulation_result *result)
 {
-    size_t column = 0;
-    add_cell(table, column++, file);
-    add_cell(table, column++, strategy);
-    add_number(table, column++, "%.0f", (double)evaluations);
-    add_number(table, column++, "%.0f", (double)repeats);
-    add_number(table, column++, "%.5f", result->share_mean);
-    add_number(table, column++, "%.5f", result->share_min);
-    add_number(table, column++, "%.5f", result->share_p5);
-    add_number(table, column++, "%.5f", result->gap_mean);
-    add_number(table, column++, "%.1f", result->cpu_us);
+    const double numbers[] = {(double)evaluations, (double)repeats,  result->share_mean,
+                              result->share_min,   result->share_p5, result->gap_mean,
+                              result->cpu_us};
+    static const int decimals[] = {0, 0, 5, 5, 5, 5, 1};
+    char texts[COLUMN_COUNT][48];
+    const char *cells[COLUMN_COUNT] = {file, strategy};
+    for (size_t i = TEXT_COLUMNS; i < COLUMN_COUNT; i++) {
+        (void)snprintf(texts[i], sizeof texts[i], "%.*f", decimals[i - TEXT_COLUMNS],
+                       numbers[i - TEXT_COLUMNS]);
+        cells[i] = texts[i];
+    }
+    put_row(table, cells);
 }
 
 static struct text_table *begin_output(const char *format)
 {
     if (format != NULL && strcmp(format, "csv") == 0) {
-        for (size_t i = 0; i < COLUMN_COUNT; i++)
-            add_cell(NULL, i, columns[i]);
+        put_row(NULL, columns);
         return NULL;
     }
     struct text_table *table = text_table_new();
@@ -167,7 +163,7 @@ static int simulate_file(const char *path, const char *strategy,
     struct simulation_result *results = alloc_zeroed(simulation->budget_count, sizeof *results);
     status = simulation_run(&measured, simulation, results, error);
     for (size_t i = 0; i < simulation->budget_count && status == 0; i++)
-        add_result(table, path, strategy, simulation->budgets[i], simulation->repeats, &results[i]);
+        put_result(table, path, strategy, simulation->budgets[i], simulation->repeats, &results[i]);
     free(results);
     measured_space_release(&measured);
     return status;

@@ -1,13 +1,16 @@
 /*
- * Axes of plots: the numbers they span, where a number lies on them, and where their ticks are.
- * Pure functions that give the same in every locale.
+ * Plots as inline SVG in an HTML page, written to the page as they are drawn; they give the same in every locale.
  *
  * Calling sequence:
  *     struct plot_range range = PLOT_RANGE_EMPTY;
  *     plot_range_add(&range, number);   (for each number)
- *     struct plot_axis axis = plot_axis_of(range);
- *     plot_axis_place(&axis, number)
- *     plot_axis_ticks(&axis, room, ticks)
+ *     struct plot plot = {.stream = stream, .x = plot_axis_of(range), .y = plot_axis_of(…)};
+ *     plot.x.label = …
+ *     plot_begin(&plot, "Time against block_size");
+ *     plot_line(&plot, …), plot_dots(&plot, …), …   (later ones on top)
+ *     plot_end(&plot);
+ *
+ * A plot scales to the width of its container; its text is legible from 300 to 700 pixels.
  */
 #ifndef AUTOTUNE_PLOT_H
 #define AUTOTUNE_PLOT_H
@@ -145,19 +148,6 @@ void svg_rotate(FILE *stream, int degrees, double x, double y);
 
 /* Ends the attributes of a <text> element, and writes its text and its end tag. */
 void svg_text(FILE *stream, const char *text);
-
-/*
- * Plots as inline SVG in an HTML page, written to the page as they are drawn.
- *
- * Calling sequence:
- *     struct plot plot = {.stream = stream, .x = plot_axis_of(…), .y = plot_axis_of(…)};
- *     plot.x.label = …
- *     plot_begin(&plot, "Time against block_size");
- *     plot_line(&plot, …), plot_dots(&plot, …), …   (later ones on top)
- *     plot_end(&plot);
- *
- * A plot scales to the width of its container; its text is legible from 300 to 700 pixels.
- */
 
 enum { PLOT_WIDTH = 420, PLOT_HEIGHT = 290 }; /* without keys and rotated words, which add to it */
 

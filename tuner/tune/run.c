@@ -376,7 +376,7 @@ void run_init(struct run *run, const struct run_options *options)
 int run_prepare(struct run *run, const struct sweep *sweep, struct error *error)
 {
     run->sweep = sweep;
-    run->watch = (struct compile_watch){.doubt = &run->doubt, .doubted = pass_doubt, .user = run};
+    run->doubt = (struct compile_doubt){.doubted = pass_doubt, .user = run};
     run->limits.sweep = sweep;
     run->tuned = run->options.tuned != NULL ? run->options.tuned : sweep->tuned;
     run->results = run->options.results != NULL ? run->options.results : sweep->results;

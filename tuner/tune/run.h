@@ -116,7 +116,6 @@ struct run {
     char cluster[64]; /* what it is made of; "" if it is one machine */
     struct timings timings;
     struct compile_doubt doubt;
-    struct compile_watch watch;
     struct run_limits limits;
 };
 

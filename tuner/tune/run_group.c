@@ -77,7 +77,7 @@ static int make_job(struct run_group *group, const struct sweep_kernel *kernel,
     job->compile_timeout_s = run->sweep->compile_timeout_s;
     job->launch_timeout_s = run->sweep->launch_timeout_s;
     job->compile_memory_mb = compile_worker_memory_mb();
-    job->watch = &run->watch;
+    job->doubt = &run->doubt;
     int status = run->record == NULL ? 0
                                      : record_begin(run->record, &job->study,
                                                     run->options.remeasure, &job->record_id, error);

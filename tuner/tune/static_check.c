@@ -71,10 +71,9 @@ static bool is_doubtful(struct compile_doubt *doubt, const char *reason)
 /* A job whose last variant is this one has nothing left to doubt. */
 static void note_compiled(const struct tuning_job *job, const char *reason)
 {
-    const struct compile_watch *watch = job->watch;
-    if (watch != NULL && is_doubtful(watch->doubt, reason) &&
+    if (job->doubt != NULL && is_doubtful(job->doubt, reason) &&
         job->known_count < job->study.result_count)
-        watch->doubted(watch->user, job, watch->doubt);
+        job->doubt->doubted(job->doubt->user, job, job->doubt);
 }
 
 bool static_check_variant(struct tuning_job *job, size_t index)

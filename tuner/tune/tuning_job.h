@@ -45,23 +45,18 @@ struct tuning_job {
     bool disqualified; /* a variant that others were measured against has failed after all */
     bool
         careful; /* a variant damaged what others use, unseen: the finals are to be checked carefully */
-    const struct compile_watch *watch; /* NULL: nobody is told */
+    struct compile_doubt *doubt; /* NULL: nobody is told */
 };
 
 /* Notices when the first variants of a run all fail to compile with one message. Then the kernel is
  * probably wrong, and the user should know before the others are tried. */
 enum { DOUBT_VARIANTS = 8, DOUBT_REASON_BYTES = 256 };
 
-/* Zeroed is the start of a run. */
+/* Shared by a run's jobs. Zeroed, but for whom to tell, is the start of a run. */
 struct compile_doubt {
     size_t failures; /* alike, and nothing else so far */
     char reason[DOUBT_REASON_BYTES];
     bool settled; /* a variant compiled or failed otherwise, or the user was told */
-};
-
-/* Whom to tell that the first variants of a run do not compile; shared by its jobs. */
-struct compile_watch {
-    struct compile_doubt *doubt;
     void (*doubted)(void *user, const struct tuning_job *job, const struct compile_doubt *doubt);
     void *user;
 };
