@@ -151,7 +151,7 @@ static int list_differences(void *user, const struct study *study, struct error 
                                         .differences = one->differences,
                                         .count = &one->difference_count};
     const unsigned data_sets = template_draws_data(&job->kernel->template) ? 2 : 1;
-    int status = tuning_job_request(job, one->run.pool, 0, error);
+    int status = tuning_job_request(job, 0, error);
     if (status == 0)
         status = compile_pool_wait(one->run.pool, job->compile_jobs[0], error);
     if (status == 0)

@@ -48,9 +48,6 @@ report_function report_html;
  */
 report_function report_t4;
 
-/* "correct", "compile", "runtime", "timeout", "correctness" or "constraints". */
-const char *t4_invalidity(enum outcome outcome);
-
 /* Members of JSON: one that is set (which fails only if memory runs out), and a number, or null if it is not finite. */
 static inline void set(json_t *object, const char *name, json_t *value)
 {

@@ -8,7 +8,8 @@
 
 static const double NS_PER_MS = 1e6;
 
-const char *t4_invalidity(enum outcome outcome)
+/* "correct", "compile", "runtime", "timeout", "correctness" or "constraints". */
+static const char *t4_invalidity(enum outcome outcome)
 {
     static const char *const names[OUTCOME_COUNT] = {
         [OUTCOME_MEASURED] = "correct",         [OUTCOME_COMPILED] = "correct",

@@ -319,7 +319,4 @@ int device_process_await_repair(struct device_process *worker, struct error *err
 int device_process_receive(struct device_process *worker, double timeout_s, json_t **message,
                            bool *timed_out, char reason[WORKER_REASON_BYTES], struct error *error);
 
-/* Returns 0 if the message is this event, else the error that it is, or ERROR_WORKER. */
-int device_process_expect(const json_t *message, const char *event, struct error *error);
-
 #endif

@@ -185,7 +185,8 @@ int device_process_receive(struct device_process *worker, double timeout_s, json
     }
 }
 
-int device_process_expect(const json_t *message, const char *event, struct error *error)
+/* Returns 0 if the message is this event, else the error that it is, or ERROR_WORKER. */
+static int expect(const json_t *message, const char *event, struct error *error)
 {
     int status = message_error(message, error);
     if (status != 0)
@@ -244,7 +245,7 @@ static int await_greeting(struct device_process *worker, char reason[WORKER_REAS
                                         &timed_out, reason, error);
     if (status != 1)
         return status;
-    status = device_process_expect(message, "ready", error);
+    status = expect(message, "ready", error);
     if (status == 0)
         status = gpu_from_json(json_object_get(message, "gpu"), &gpu, error);
     json_decref(message);
@@ -325,7 +326,7 @@ static int take_opened(const json_t *reply, double *empty_ns, struct error *erro
     size_t count = 0;
     size_t index;
     json_t *time;
-    int status = device_process_expect(reply, "opened", error);
+    int status = expect(reply, "opened", error);
     if (status != 0)
         return status;
     json_array_foreach(json_object_get(reply, "empty_ns"), index, time)
@@ -405,7 +406,7 @@ int device_process_await_repair(struct device_process *worker, struct error *err
                                         &timed_out, reason, error);
     if (status < 0)
         return status;
-    bool repaired = status > 0 && device_process_expect(message, "repaired", NULL) == 0;
+    bool repaired = status > 0 && expect(message, "repaired", NULL) == 0;
     if (status > 0)
         json_decref(message);
     return repaired ? 0 : device_process_replace(worker, error);

@@ -162,7 +162,7 @@ static int load(struct finals *finals, size_t contender, struct error *error)
     struct tuning_job *job = finals->job;
     int status = 0;
     if (job->compile_jobs[index] == NULL) /* results from the record have none yet */
-        status = tuning_job_request(job, tuning->pool, index, error);
+        status = tuning_job_request(job, index, error);
     timings_stage(tuning->timings, TIMING_COMPILE);
     if (status == 0)
         status = compile_pool_wait(tuning->pool, job->compile_jobs[index], error);
@@ -177,7 +177,7 @@ static int load(struct finals *finals, size_t contender, struct error *error)
                                     result, &answer, error);
         unreadable = status == ERROR_RECORD && answer.unreadable;
         if (unreadable)
-            status = tuning_job_recompile(finals->job, tuning->pool, index, error);
+            status = tuning_job_recompile(finals->job, index, error);
     } while (unreadable && status == 0);
     if (status != 0 || answer.again)
         return status;

@@ -338,7 +338,7 @@ void tuning_job_know(struct tuning_job *job, const struct study *study)
     free(times_ns);
 }
 
-void tuning_job_drop_untried(struct tuning_job *job, struct compile_pool *pool)
+void tuning_job_drop_untried(struct tuning_job *job)
 {
     struct proposer *proposer = job->proposer;
     struct study *study = &job->study;
@@ -349,7 +349,7 @@ void tuning_job_drop_untried(struct tuning_job *job, struct compile_pool *pool)
             if (search_space_point(proposer->space, parameters, proposer->point) &&
                 search_has(proposer->search, proposer->point))
                 bindings_copy(ARRAY_APPEND(proposer->untried, proposer->untried_count), parameters);
-            tuning_job_drop(job, pool, i);
+            tuning_job_drop(job, i);
             result_release(&study->results[i]);
             continue;
         }
@@ -419,7 +419,7 @@ int job_space_search(struct tuning_job *job, size_t evaluations, int64_t end_ns,
     for (size_t i = 0; i < job->study.result_count; i++)
         if (job->known[i])
             tuning_job_tell(job, i, study_run(&job->study, &job->study.results[i]));
-    tuning_job_drop_untried(job, NULL); /* orphans; none has a compile job */
+    tuning_job_drop_untried(job); /* orphans; none has a compile job */
     status = status < 0 ? status : measure_space(job, end_ns, error);
     if (!job->exhausted && (evaluations == 0 || job->known_count < evaluations))
         job->study.complete = false;

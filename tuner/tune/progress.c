@@ -53,15 +53,18 @@ void timings_print(struct timings *timings, FILE *stream)
 
 /* --- what trying every variant will cost --- */
 
-enum { ENOUGH_VARIANTS = 20 };
+enum { ENOUGH_VARIANTS = 20, FORECAST_BYTES = 256 };
 
 static const double early_s = 3; /* before it, too little is known … */
 static const double late_s = 10; /* after it, few variants will do */
 static const double long_s = 30; /* worth saying */
 static const double hours_s = 3600;
 
-bool forecast(double elapsed_s, size_t done, size_t left, bool can_search,
-              char text[FORECAST_BYTES])
+/* After `done` variants in `elapsed_s` seconds, with `left` to go: true, with a message, if enough is known to say how
+ * long it will take, and that is long enough to be worth saying. If it takes hours and a run `can_search`, the message
+ * names the options that make it search. */
+static bool forecast(double elapsed_s, size_t done, size_t left, bool can_search,
+                     char text[FORECAST_BYTES])
 {
     char duration[DURATION_BYTES];
     char each[DURATION_BYTES];

@@ -53,22 +53,10 @@ void timings_share(struct timings *timings, int64_t load_ns, int64_t verify_ns, 
 /* One line a stage, and the sum. */
 void timings_print(struct timings *timings, FILE *stream);
 
-/* What trying every variant will cost, once it is known what one costs. */
-
-enum { FORECAST_BYTES = 256 };
-
-/*
- * After `done` variants in `elapsed_s` seconds, with `left` to go: true, with a message, if enough
- * is known to say how long it will take, and that is long enough to be worth saying. If it takes
- * hours and a run `can_search`, the message names the options that make it search.
- */
-bool forecast(double elapsed_s, size_t done, size_t left, bool can_search,
-              char text[FORECAST_BYTES]);
-
 /*
  * The progress line: rewritten in place on a terminal, elsewhere a line now and then. On stderr,
  * since stdout is for results. Once it is known, and worth saying, how long a run will take, a line
- * that stays says so (forecast()).
+ * that stays says so.
  */
 
 enum { PROGRESS_BESTS = 6 };

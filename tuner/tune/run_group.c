@@ -32,7 +32,7 @@ static int refuse_job(struct run *run, struct tuning_job *job, const struct erro
     free(values);
     progress_end(&run->progress);
     run->options.notice(run->options.user, &notice);
-    tuning_job_drop_all(job, run->pool);
+    tuning_job_drop_all(job);
     job->refused = true;
     run->refused_count++;
     if (run->refusal.code == 0 || run->refusal.code == ERROR_MEMORY)
@@ -73,7 +73,7 @@ static int make_job(struct run_group *group, const struct sweep_kernel *kernel,
     struct run *run = group->run;
     struct tuning_job *job = &group->jobs[group->job_count++];
     run->job_count++;
-    tuning_job_init(job, kernel, problem, &group->environment);
+    tuning_job_init(job, kernel, problem, &group->environment, run->pool);
     job->compile_timeout_s = run->sweep->compile_timeout_s;
     job->launch_timeout_s = run->sweep->launch_timeout_s;
     job->compile_memory_mb = compile_worker_memory_mb();
@@ -129,7 +129,7 @@ int run_group_plan(struct run_group *group, struct tuning_job *jobs, size_t *tot
             continue;
         *total += job->study.result_count - job->known_count;
         if (!job->study.complete && tuning_job_can_win(job))
-            status = tuning_job_compile(job, run->pool, error);
+            status = tuning_job_compile(job, error);
     }
     group->ahead =
         (struct compile_ahead){.pool = run->pool,
@@ -192,7 +192,7 @@ static int finish_job(struct run *run, struct tuning_job *job, struct error *err
     timings_stage(&run->timings, TIMING_REPORT);
     if (status == 0 && run->options.study_done != NULL)
         status = run->options.study_done(run->options.user, &job->study, error);
-    tuning_job_drop_all(job, run->pool);
+    tuning_job_drop_all(job);
     return status;
 }
 
@@ -262,7 +262,7 @@ static int begin_search(struct run *run, struct tuning_job *job, int64_t end_ns,
         tuning_job_know(job, &study);
     free(results);
     int status = tell_near(run, job, error);
-    return status != 0 ? status : tune_job_prepare(job, run->pool, end_ns, error);
+    return status != 0 ? status : tune_job_prepare(job, end_ns, error);
 }
 
 static int tune_one(struct run_group *group, size_t index, struct error *error)

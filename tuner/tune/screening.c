@@ -121,7 +121,7 @@ static int propose(struct screening *screening, struct error *error)
         if (status != 1)
             return status;
         queue_add(screening, index);
-        status = tuning_job_request(job, tuning->pool, index, error);
+        status = tuning_job_request(job, index, error);
         if (status != 0)
             return status;
         collect_compiled(screening);
@@ -139,7 +139,7 @@ static int queue_wait(struct screening *screening, int64_t until_ns, struct erro
         size_t first = screening->waiting[screening->compiled];
         if (job->compile_jobs[first] == NULL) { /* others hold the compiler's queue */
             screening->seen = 0;
-            return tuning_job_request(job, tuning->pool, first, error);
+            return tuning_job_request(job, first, error);
         }
     }
     return event_loop_step(tuning->loop, until_ns, error);
@@ -195,7 +195,7 @@ static int keep_screened(struct screening *screening, size_t index, struct error
     const struct result *result = &study->results[index];
     if (screening->twins != NULL)
         progress_add(tuning->progress, study->kernel, result->outcome, result->time.median_ns);
-    tuning_job_drop(screening->job, tuning->pool, index);
+    tuning_job_drop(screening->job, index);
     return store(screening, index, error);
 }
 
@@ -203,14 +203,13 @@ static int keep_screened(struct screening *screening, size_t index, struct error
  * twin. */
 static int keep_duplicates(struct screening *screening, struct error *error)
 {
-    struct tuning *tuning = screening->tuning;
     struct tuning_job *job = screening->job;
     int status = 0;
     for (size_t i = 0; i < screening->twins->count && status == 0; i++) {
         if (!twins_is_over(screening->twins, i))
             continue;
         size_t duplicate = twins_conclude(screening->twins, i);
-        tuning_job_drop(job, tuning->pool, i);
+        tuning_job_drop(job, i);
         if (duplicate != i)
             status = store(screening, i, error);
         if (status == 0)
@@ -232,7 +231,7 @@ static int begin_trial(struct screener *screener, size_t index, struct error *er
     if (!static_check_variant(job, index))
         return keep_screened(screening, index, error);
     if (screening->twins != NULL && twins_wait(screening->twins, index)) {
-        tuning_job_drop(job, tuning->pool, index);
+        tuning_job_drop(job, index);
         progress_add(tuning->progress, job->study.kernel, OUTCOME_DUPLICATE, 0);
         return job->proposer != NULL ? keep_duplicates(screening, error) : 0;
     }
@@ -281,8 +280,7 @@ static void return_trial(struct screener *screener)
 static int recompile(struct screener *screener, struct error *error)
 {
     struct screening *screening = screener->screening;
-    int status = tuning_job_recompile(screening->job, screening->tuning->pool,
-                                      screener->trials[0].index, error);
+    int status = tuning_job_recompile(screening->job, screener->trials[0].index, error);
     return_trial(screener);
     return status;
 }
@@ -334,9 +332,7 @@ static int begin_comparison(struct screener *screener, size_t slot, bool *begun,
     struct comparison *comparison = &screening->tuning->team->comparison;
     size_t index = comparison->variants[slot].index;
     const struct result *result = &job->study.results[index];
-    int status = job->compile_jobs[index] == NULL
-                     ? tuning_job_request(job, screening->tuning->pool, index, error)
-                     : 0;
+    int status = job->compile_jobs[index] == NULL ? tuning_job_request(job, index, error) : 0;
     *begun = status == 0 && job->compile_jobs[index]->done;
     if (!*begun) {
         comparison_again(comparison, slot, screener->place);
@@ -659,7 +655,7 @@ static int screen(struct screening *screening, struct error *error)
                            : screen_with(&screening->screeners[0], error);
     size_t index;
     while (comparison_close(&team->comparison, &index)) /* what was not compared by now never is */
-        tuning_job_drop(screening->job, screening->tuning->pool, index);
+        tuning_job_drop(screening->job, index);
     team_choose_lead(team); /* one may not have opened the problem */
     team_describe(team, &screening->job->study);
     free(tasks);
@@ -700,7 +696,7 @@ static int screen_pending(struct tuning *tuning, struct tuning_job *job, struct 
         status = keep_duplicates(&screening, error);
     twins_release(&twins);
     if (status == 0 && job->proposer != NULL)
-        tuning_job_drop_untried(job, tuning->pool);
+        tuning_job_drop_untried(job);
     return status;
 }
 
@@ -716,7 +712,7 @@ static int screen_again(struct tuning *tuning, struct tuning_job *job, size_t sa
             continue;
         queue_add(&screening, i);
         if (job->compile_jobs[i] == NULL) /* its samples are from the record */
-            status = tuning_job_request(job, tuning->pool, i, error);
+            status = tuning_job_request(job, i, error);
     }
     if (status == 0)
         return screen(&screening, error);

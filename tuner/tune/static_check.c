@@ -130,7 +130,7 @@ static int check_one(struct tuning *tuning, struct tuning_job *job, size_t index
     timings_stage(tuning->timings, TIMING_COMPILE);
     int status = compile_ahead_fill(tuning->ahead, error);
     if (status == 0 && job->compile_jobs[index] == NULL)
-        status = tuning_job_request(job, tuning->pool, index, error);
+        status = tuning_job_request(job, index, error);
     if (status == 0)
         status = compile_pool_wait(tuning->pool, job->compile_jobs[index], error);
     int64_t begin_ns = clock_ns();
@@ -142,7 +142,7 @@ static int check_one(struct tuning *tuning, struct tuning_job *job, size_t index
     }
     if (status != 0)
         return status;
-    tuning_job_drop(job, tuning->pool, index);
+    tuning_job_drop(job, index);
     tuning->busy_ns += clock_ns() - begin_ns;
     tuning->checked++;
     progress_add_left(tuning->progress, job->study.kernel, job->study.results[index].outcome,

@@ -145,17 +145,16 @@ static int measure_job(struct tuning *tuning, struct tuning_job *job, struct err
     return 0;
 }
 
-int tune_job_prepare(struct tuning_job *job, struct compile_pool *pool, int64_t end_ns,
-                     struct error *error)
+int tune_job_prepare(struct tuning_job *job, int64_t end_ns, struct error *error)
 {
     int status = 1;
-    while (status == 1 && job->order_count < 2 * compile_pool_counts(pool).workers) {
+    while (status == 1 && job->order_count < 2 * compile_pool_counts(job->pool).workers) {
         size_t index;
         status = tuning_job_propose(job, end_ns, &index, error);
         if (status != 1)
             return status;
         *ARRAY_APPEND(job->order, job->order_count) = index;
-        int requested = tuning_job_request(job, pool, index, error);
+        int requested = tuning_job_request(job, index, error);
         status = requested != 0 ? requested : 1;
     }
     return status < 0 ? status : 0;
@@ -171,7 +170,7 @@ int tune_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
         status = tuning_job_can_win(job) ? measure_job(tuning, job, error)
                                          : record_reopen(tuning->record, job->record_id, error);
         if (job->proposer != NULL)
-            tuning_job_drop_untried(job, tuning->pool);
+            tuning_job_drop_untried(job);
         study_link_twins(&job->study);
         if (status == 0)
             status = compile_pool_confirm(tuning->pool, error);

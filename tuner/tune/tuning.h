@@ -74,8 +74,7 @@ bool *tuning_choose(const struct tuning *tuning, const struct study *study, unsi
 
 /* Requests the first variants that a search proposes by `end_ns` (on clock_ns()), so that they are
  * compiled by the time that tune_job() wants them. */
-int tune_job_prepare(struct tuning_job *job, struct compile_pool *pool, int64_t end_ns,
-                     struct error *error);
+int tune_job_prepare(struct tuning_job *job, int64_t end_ns, struct error *error);
 
 /*
  * Returns 0 with the study complete (and a winner, if any variant was valid), or not complete if

@@ -20,9 +20,11 @@ void tuning_job_take_environment(struct tuning_job *job)
 }
 
 void tuning_job_init(struct tuning_job *job, const struct sweep_kernel *kernel,
-                     const struct bindings *problem, const struct environment *environment)
+                     const struct bindings *problem, const struct environment *environment,
+                     struct compile_pool *pool)
 {
-    *job = (struct tuning_job){.kernel = kernel, .problem = problem, .environment = environment};
+    *job = (struct tuning_job){
+        .kernel = kernel, .problem = problem, .environment = environment, .pool = pool};
     job->begin_ns = clock_ns();
     struct study *study = &job->study;
     tuning_job_take_environment(job);
@@ -61,9 +63,8 @@ bool tuning_job_can_win(const struct tuning_job *job)
 /* --- compiling --- */
 
 /* A variant; or the helpers, with the parameters' defaults, and then at once. */
-static int request(const struct tuning_job *job, struct compile_pool *pool,
-                   const struct bindings *parameters, bool helpers, struct compile_job **compile,
-                   struct error *error)
+static int request(const struct tuning_job *job, const struct bindings *parameters, bool helpers,
+                   struct compile_job **compile, struct error *error)
 {
     const struct template *template = &job->kernel->template;
     struct options options;
@@ -72,38 +73,25 @@ static int request(const struct tuning_job *job, struct compile_pool *pool,
                        : variant_options(template, parameters, job->problem, &options, &reason);
     if (made != 0) {
         options_release(&options);
-        *compile = compile_pool_refuse(pool, &reason);
+        *compile = compile_pool_refuse(job->pool, &reason);
         return 0;
     }
     variant_headers(template, parameters, job->problem, &options);
-    int status = compile_pool_set_arch(pool, job->study.environment.gpu.arch, error);
+    int status = compile_pool_set_arch(job->pool, job->study.environment.gpu.arch, error);
     if (status == 0)
-        status = compile_pool_request(pool, &template->source, &options, helpers, compile, error);
+        status =
+            compile_pool_request(job->pool, &template->source, &options, helpers, compile, error);
     options_release(&options);
     return status;
 }
 
-static int request_reference(struct tuning_job *job, struct compile_pool *pool, struct error *error)
+int tuning_job_request(struct tuning_job *job, size_t index, struct error *error)
 {
-    const struct template *template = &job->kernel->template;
-    struct bindings defaults = {0};
-    if (!template_has_helpers(template))
-        return 0;
-    variant_defaults(template, &defaults);
-    int status = request(job, pool, &defaults, true, &job->reference, error);
-    bindings_release(&defaults);
-    return status;
+    return request(job, &job->study.results[index].parameters, false, &job->compile_jobs[index],
+                   error);
 }
 
-int tuning_job_request(struct tuning_job *job, struct compile_pool *pool, size_t index,
-                       struct error *error)
-{
-    return request(job, pool, &job->study.results[index].parameters, false,
-                   &job->compile_jobs[index], error);
-}
-
-int tuning_job_recompile(struct tuning_job *job, struct compile_pool *pool, size_t index,
-                         struct error *error)
+int tuning_job_recompile(struct tuning_job *job, size_t index, struct error *error)
 {
     struct compile_job *compile = job->compile_jobs[index];
     if (!compile_pool_distrust(compile))
@@ -111,47 +99,53 @@ int tuning_job_recompile(struct tuning_job *job, struct compile_pool *pool, size
                          "cubin '%s' is missing or damaged again and again; look at its disk and "
                          "permissions",
                          compile->path);
-    int status = tuning_job_request(job, pool, index, error);
+    int status = tuning_job_request(job, index, error);
     if (status == 0)
-        compile_pool_drop(pool, compile);
-    return status != 0 ? status : compile_pool_wait(pool, compile, error);
+        compile_pool_drop(job->pool, compile);
+    return status != 0 ? status : compile_pool_wait(job->pool, compile, error);
 }
 
-int tuning_job_compile(struct tuning_job *job, struct compile_pool *pool, struct error *error)
+int tuning_job_compile(struct tuning_job *job, struct error *error)
 {
     uint64_t state = 0x9e3779b97f4a7c15u;
     for (size_t i = 0; i < job->study.result_count; i++)
         if (!job->known[i])
             *ARRAY_APPEND(job->order, job->order_count) = i;
     statistics_shuffle(job->order, job->order_count, &state);
-    return request_reference(job, pool, error);
+    if (!template_has_helpers(&job->kernel->template))
+        return 0;
+    struct bindings defaults = {0};
+    variant_defaults(&job->kernel->template, &defaults);
+    int status = request(job, &defaults, true, &job->reference, error);
+    bindings_release(&defaults);
+    return status;
 }
 
-int tuning_job_compile_next(struct tuning_job *job, struct compile_pool *pool, struct error *error)
+static int compile_next(struct tuning_job *job, struct error *error)
 {
     while (job->requested < job->order_count) {
         size_t index = job->order[job->requested++];
         if (job->known[index] || job->compile_jobs[index] != NULL)
             continue;
-        int status = tuning_job_request(job, pool, index, error);
+        int status = tuning_job_request(job, index, error);
         return status != 0 ? status : 1;
     }
     return 0;
 }
 
-void tuning_job_drop(struct tuning_job *job, struct compile_pool *pool, size_t index)
+void tuning_job_drop(struct tuning_job *job, size_t index)
 {
     if (job->compile_jobs[index] != NULL)
-        compile_pool_drop(pool, job->compile_jobs[index]);
+        compile_pool_drop(job->pool, job->compile_jobs[index]);
     job->compile_jobs[index] = NULL;
 }
 
-void tuning_job_drop_all(struct tuning_job *job, struct compile_pool *pool)
+void tuning_job_drop_all(struct tuning_job *job)
 {
     for (size_t i = 0; i < job->study.result_count; i++)
-        tuning_job_drop(job, pool, i);
+        tuning_job_drop(job, i);
     if (job->reference != NULL)
-        compile_pool_drop(pool, job->reference);
+        compile_pool_drop(job->pool, job->reference);
     job->reference = NULL;
     job->requested = job->order_count;
 }
@@ -202,7 +196,7 @@ int compile_ahead_next(struct compile_ahead *ahead, struct error *error)
     while (status == 0 && find_next(ahead) && compile_pool_counts(ahead->pool).held < most) {
         if (interrupt_requested())
             return error_set(error, ERROR_INTERRUPTED, "interrupted");
-        status = tuning_job_compile_next(&ahead->jobs[ahead->next], ahead->pool, error);
+        status = compile_next(&ahead->jobs[ahead->next], error);
         ahead->next += status == 0;
     }
     return status;

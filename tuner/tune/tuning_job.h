@@ -21,7 +21,8 @@ struct tuning_job {
     const struct sweep_kernel *kernel;
     const struct bindings *problem;
     const struct environment *environment; /* of this run */
-    struct bindings fixed;                 /* problem values and device attributes */
+    struct compile_pool *pool;
+    struct bindings fixed; /* problem values and device attributes */
     struct study study;
     json_t *data; /* the files of the template's fills, with their hashes; NULL in static mode */
     struct compile_job **compile_jobs; /* of study.results[i]; NULL: not requested, or dropped */
@@ -62,11 +63,12 @@ struct compile_doubt {
 };
 
 /*
- * Starts the job: the study's head, from the sweep and the environment, which must outlive the job.
+ * Starts the job: the study's head, from the sweep and the environment, which must outlive the job, as must the pool.
  * No results yet.
  */
 void tuning_job_init(struct tuning_job *job, const struct sweep_kernel *kernel,
-                     const struct bindings *problem, const struct environment *environment);
+                     const struct bindings *problem, const struct environment *environment,
+                     struct compile_pool *pool);
 void tuning_job_release(struct tuning_job *job);
 
 /* Says of the study that it is of this run. */
@@ -80,25 +82,19 @@ bool tuning_job_can_win(const struct tuning_job *job);
  * drift does not favour a corner of the space, and so that those that are done tell how long the
  * others will take. Also requests the compile job of the reference.
  */
-int tuning_job_compile(struct tuning_job *job, struct compile_pool *pool, struct error *error);
-
-/* Requests the compile job of the next variant in that order. Returns 1; 0 if none is left; or an
- * error. */
-int tuning_job_compile_next(struct tuning_job *job, struct compile_pool *pool, struct error *error);
+int tuning_job_compile(struct tuning_job *job, struct error *error);
 
 /* Requests the compile job of one variant, known or not. */
-int tuning_job_request(struct tuning_job *job, struct compile_pool *pool, size_t index,
-                       struct error *error);
+int tuning_job_request(struct tuning_job *job, size_t index, struct error *error);
 
 /* Compiles a variant again whose cubin cannot be read any more, and waits. Returns 0, also if it does not
  * compile now, or ERROR_RECORD if that has been tried often enough; or as compile_pool_wait(). */
-int tuning_job_recompile(struct tuning_job *job, struct compile_pool *pool, size_t index,
-                         struct error *error);
+int tuning_job_recompile(struct tuning_job *job, size_t index, struct error *error);
 
 /* Drops the compile job of one variant, if it has one; or all, of variants that have none as well and
  * of the reference: nothing is compiled for this job any more. */
-void tuning_job_drop(struct tuning_job *job, struct compile_pool *pool, size_t index);
-void tuning_job_drop_all(struct tuning_job *job, struct compile_pool *pool);
+void tuning_job_drop(struct tuning_job *job, size_t index);
+void tuning_job_drop_all(struct tuning_job *job);
 
 /* Checks the launches of the references against what was compiled, once job->reference is done.
  * Returns 0, also if it did not compile; ERROR_CONFIG at the template's line; or ERROR_RECORD. */
@@ -168,8 +164,8 @@ int job_memory_check(const struct tuning_job *job, struct error *error);
  * 10^7 variants after constraints. */
 int job_space_enumerate(struct tuning_job *job, struct error *error);
 
-/* A search by the job's variants' parameters (search/search.h): it begins, of at most `evaluations` variants (0: any number) with those that are known. The size
- * of the space is estimated if it cannot be counted by `end_ns`, on clock_ns().
+/* Begins a search by the variants' parameters (search/search.h), of at most `evaluations` (0: any number) with those
+ * that are known. The size of the space is estimated if it cannot be counted by `end_ns`, on clock_ns().
  * Returns 0 or ERROR_CONFIG if a constraint fails. */
 int job_space_search(struct tuning_job *job, size_t evaluations, int64_t end_ns,
                      struct error *error);
@@ -185,7 +181,7 @@ bool tuning_job_is_searching(const struct tuning_job *job);
 void tuning_job_tell(struct tuning_job *job, size_t index, const struct result *run);
 
 /* Takes back what was proposed and has no outcome: the study is of what was tried. Indices change. */
-void tuning_job_drop_untried(struct tuning_job *job, struct compile_pool *pool);
+void tuning_job_drop_untried(struct tuning_job *job);
 
 /* Tells the search what another study has of the space's variants: search_know(). */
 void tuning_job_know(struct tuning_job *job, const struct study *study);

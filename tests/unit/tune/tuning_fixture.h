@@ -118,10 +118,10 @@ static inline void fixture_start(const char *script, const char *rest, double la
     fixture_check(tune_job_request_support(tuning->pool, fixture.environment.gpu.arch,
                                            &tuning->support, error));
     tuning_job_init(job, &fixture.sweep.kernels[0], &fixture.sweep.kernels[0].problems[0],
-                    &fixture.environment);
+                    &fixture.environment, tuning->pool);
     fixture_check(record_begin(tuning->record, &job->study, false, &job->record_id, error));
     fixture_check(job_space_enumerate(job, error));
-    fixture_check(tuning_job_compile(job, tuning->pool, error));
+    fixture_check(tuning_job_compile(job, error));
     fixture.ahead = (struct compile_ahead){.pool = tuning->pool, .jobs = job, .job_count = 1};
     tuning->ahead = &fixture.ahead;
     fixture_check(compile_ahead_fill(&fixture.ahead, error));
