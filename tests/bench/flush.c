@@ -120,10 +120,13 @@ static int load_support(struct bench *bench, struct error *error)
 /* Runs the variant once and checks what it computes. */
 static int check_result(struct bench *bench, const char *path, struct error *error)
 {
-    struct verify verify = {.problem = &bench->problem, .variant = &bench->variant};
+    struct verify verify = {.problem = &bench->problem,
+                            .variant = &bench->variant,
+                            .everything = true,
+                            .guard = GUARD_PATTERN};
     int status = verify_prepare(&bench->problem, error);
     if (status == 0)
-        status = verify_run(&verify, NULL, true, error);
+        status = verify_run(&verify, error);
     if (status == 0 && verify.finding != FINDING_RIGHT)
         status =
             error_set_at(error, ERROR_CONFIG, path, 0, "the result is wrong: %s", verify.reason);

@@ -58,7 +58,7 @@ static int need_variant(struct device_session *session, const json_t *request,
 
 /* Lists the first elements that differ, as many as the request asks for. */
 static int list_differences(struct device_session *session, const json_t *request,
-                            const struct device_variant *variant, struct answer *answer,
+                            struct device_variant *variant, struct answer *answer,
                             struct error *error)
 {
     enum { MOST = 100 };

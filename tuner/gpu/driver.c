@@ -242,7 +242,10 @@ int device_load_support(struct device_context *device, const void *cubin, struct
         if (status == 0)
             status = device_load_function(device, device->support[i], error);
     }
-    return status;
+    return status != 0 ? status
+                       : CUDA(device, cuFuncSetAttribute, device->support[SUPPORT_soil],
+                              CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                              (int)device->gpu.attributes[GPU_max_shared_bytes_per_block_optin]);
 }
 
 int device_launch_single(struct device_context *device, enum support_kernel kernel,
@@ -271,12 +274,8 @@ int device_soil_shared(struct device_context *device, unsigned char pattern, uin
     unsigned words = bytes / 4;
     unsigned bits = 0x01010101u * pattern;
     void *arguments[] = {&bits, &words};
-    int status = CUDA(device, cuFuncSetAttribute, soil,
-                      CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
-    return status != 0
-               ? status
-               : CUDA(device, cuLaunchKernel, soil, (unsigned)device->gpu.attributes[GPU_sm_count],
-                      1, 1, 1024, 1, 1, bytes, device->stream, arguments, NULL);
+    return CUDA(device, cuLaunchKernel, soil, (unsigned)device->gpu.attributes[GPU_sm_count], 1, 1,
+                1024, 1, 1, bytes, device->stream, arguments, NULL);
 }
 
 int device_synchronise(struct device_context *device, struct error *error)

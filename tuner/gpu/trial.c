@@ -109,17 +109,22 @@ static int conclude(struct device_session *session, const struct verify *verify,
     return status;
 }
 
-static struct verify begin_verify(struct device_session *session, struct device_variant *variant)
+static struct verify begin_verify(struct device_session *session, struct device_variant *variant,
+                                  bool everything)
 {
-    return (struct verify){
-        .problem = &session->problem, .variant = variant, .batches = &session->sampling.batches};
+    return (struct verify){.problem = &session->problem,
+                           .variant = variant,
+                           .batches = &session->sampling.batches,
+                           .everything = everything,
+                           .guard = GUARD_PATTERN};
 }
 
 int trial_verify(struct device_session *session, struct device_variant *variant, bool everything,
                  struct answer *answer, struct error *error)
 {
-    struct verify verify = begin_verify(session, variant);
-    int status = verify_run_hostile(&verify, everything, error);
+    struct verify verify = begin_verify(session, variant, everything);
+    verify.hostile = true;
+    int status = verify_run(&verify, error);
     const char *when = session->problem.store.data_set > 0 ? "with other random numbers, " : "";
     return conclude(session, &verify, when, status, answer, error);
 }
@@ -139,15 +144,16 @@ int trial_check_others(struct device_session *session, struct answer *answer, st
 
 /* Two consecutive runs of the last batch: a variant may be wrong in every other one. The last run comes
  * first, since its results are in the buffers where the others are shown. */
-static int verify_batch(struct device_session *session, struct verify *verify, bool everything,
-                        struct error *error)
+static int verify_batch(struct device_session *session, struct verify *verify, struct error *error)
 {
+    bool everything = verify->everything;
     size_t first = (size_t)((statistics_random(&session->random) >> 8) % (BATCH_RUNS - 1));
     int status = 0;
     for (size_t back = 0; back < 2 && status == 0 && verify->finding == FINDING_RIGHT; back++) {
         status = batch_show(&session->sampling.batches, verify->variant, first + 1 - back, error);
+        verify->everything = everything && back == 1;
         if (status == 0)
-            status = verify_last(verify, everything && back == 1, error);
+            status = verify_last(verify, error);
     }
     return status;
 }
@@ -155,9 +161,8 @@ static int verify_batch(struct device_session *session, struct verify *verify, b
 int trial_check(struct device_session *session, struct device_variant *variant, bool batched,
                 bool everything, struct answer *answer, struct error *error)
 {
-    struct verify verify = begin_verify(session, variant);
-    int status = batched ? verify_batch(session, &verify, everything, error)
-                         : verify_last(&verify, everything, error);
+    struct verify verify = begin_verify(session, variant, everything);
+    int status = batched ? verify_batch(session, &verify, error) : verify_last(&verify, error);
     return conclude(session, &verify, "right at first, but in a timed run ", status, answer, error);
 }
 
@@ -237,8 +242,9 @@ static int verify_first(struct device_session *session, const json_t *request,
     struct measure *measure = hopeless_ns > 0 ? &session->sampling.measure : NULL;
     double ns;
     int64_t start = clock_ns();
-    struct verify verify = begin_verify(session, variant);
-    int status = verify_run(&verify, measure, false, error);
+    struct verify verify = begin_verify(session, variant, false);
+    verify.measure = measure;
+    int status = verify_run(&verify, error);
     status = conclude(session, &verify, "", status, answer, error);
     if (status != 0 || answer->outcome != OUTCOME_MEASURED || measure == NULL)
         return status;

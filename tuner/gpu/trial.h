@@ -42,8 +42,8 @@ int trial_load(struct device_session *session, struct device_variant *variant, c
 int trial_ran(struct device_session *session, const struct device_variant *variant, int status,
               struct answer *answer);
 
-/* Runs the variant once as verify_run_hostile() does, and checks the result (verify.h). If something was
- * written that may not be, sets session->damaged. */
+/* Runs the variant once, hostile to it (verify.h), and checks the result. If something was written that may not be,
+ * sets session->damaged. */
 int trial_verify(struct device_session *session, struct device_variant *variant, bool everything,
                  struct answer *answer, struct error *error);
 

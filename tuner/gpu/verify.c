@@ -77,9 +77,10 @@ static int fetch(struct device_problem *problem, struct error *error)
 /* --- queueing the checks --- */
 
 /* Compares the elements of an expectation from `first` on. */
-static int compare(struct device_problem *problem, const struct device_variant *variant,
-                   size_t index, uint64_t first, struct error *error)
+static int compare(const struct verify *verify, size_t index, uint64_t first, struct error *error)
 {
+    const struct device_problem *problem = verify->problem;
+    const struct device_variant *variant = verify->variant;
     const struct expectation *expectation = &problem->template.expectations[index];
     const struct device_buffer *out = &variant->data.buffers[expectation->buffer];
     const struct device_buffer *reference = &variant->data.expected[index].buffer;
@@ -106,61 +107,61 @@ static int compare(struct device_problem *problem, const struct device_variant *
     return device_launch_support(problem->device, SUPPORT_compare, count, arguments, error);
 }
 
-static int queue_expectation(struct device_problem *problem, const struct device_variant *variant,
-                             size_t index, struct error *error)
+static int queue_expectation(const struct verify *verify, size_t index, struct error *error)
 {
+    const struct device_problem *problem = verify->problem;
     const struct expectation *expectation = &problem->template.expectations[index];
+    const struct device_buffer *out = &verify->variant->data.buffers[expectation->buffer];
     if (expectation->compare == COMPARE_NONE)
         return 0;
     return expectation->compare == COMPARE_UNORDERED
-               ? device_buffer_sums(problem->device, &variant->data.buffers[expectation->buffer],
-                                    element_poison(variant->data.buffers[expectation->buffer].type),
+               ? device_buffer_sums(problem->device, out, element_poison(out->type),
                                     pointer_to(problem, CHECKED_EXPECTATION, index, 0), error)
-               : compare(problem, variant, index, 0, error);
+               : compare(verify, index, 0, error);
 }
 
 /* A buffer as the variant has it. */
-static const struct device_buffer *buffer_of(const struct device_problem *problem,
-                                             const struct device_variant *variant, size_t index)
+static const struct device_buffer *buffer_of(const struct verify *verify, size_t index)
 {
-    bool scratch = problem->template.buffers[index].access == ACCESS_SCRATCH;
-    return scratch ? &variant->scratch[index] : &variant->data.buffers[index];
+    bool scratch = verify->problem->template.buffers[index].access == ACCESS_SCRATCH;
+    return scratch ? &verify->variant->scratch[index] : &verify->variant->data.buffers[index];
 }
 
 /* Of the buffers that the variant has. */
-static int queue_guards(struct device_problem *problem, const struct device_variant *variant,
-                        unsigned char guard, struct error *error)
+static int queue_guards(const struct verify *verify, struct error *error)
 {
-    struct guard_checks guards = {.pattern = guard};
+    const struct device_problem *problem = verify->problem;
+    struct guard_checks guards = {.pattern = verify->guard};
     int status = 0;
     for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
-        status = device_buffer_check_guards(problem->device, buffer_of(problem, variant, i),
+        status = device_buffer_check_guards(problem->device, buffer_of(verify, i),
                                             pointer_to(problem, CHECKED_BUFFER, i, FOUND_DAMAGED),
                                             &guards, error);
     return status != 0 ? status : device_buffer_end_guards(problem->device, &guards, error);
 }
 
 /* The last run's outputs, and the guards. */
-static int queue_results(struct device_problem *problem, const struct device_variant *variant,
-                         unsigned char guard, struct error *error)
+static int queue_results(const struct verify *verify, struct error *error)
 {
+    struct device_problem *problem = verify->problem;
     int status = clear(problem, error);
     if (status == 0)
-        status = device_variant_pull(variant, problem, error);
+        status = device_variant_pull(verify->variant, problem, error);
     for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
-        status = queue_expectation(problem, variant, i, error);
-    return status != 0 ? status : queue_guards(problem, variant, guard, error);
+        status = queue_expectation(verify, i, error);
+    return status != 0 ? status : queue_guards(verify, error);
 }
 
 /* Of a read buffer itself, of the initial contents of a read_write one, and of their copies. */
-static int queue_buffer(struct device_problem *problem, const struct device_variant *variant,
-                        const struct batches *batches, size_t index, struct error *error)
+static int queue_buffer(const struct verify *verify, size_t index, struct error *error)
 {
+    const struct device_problem *problem = verify->problem;
+    const struct device_data *data = &verify->variant->data;
     enum buffer_access access = problem->template.buffers[index].access;
     const struct device_buffer *constant =
-        access == ACCESS_READ ? &variant->data.buffers[index] : &variant->data.pristine[index];
+        access == ACCESS_READ ? &data->buffers[index] : &data->pristine[index];
     const struct device_buffer *copies =
-        batches != NULL ? batches_constant(batches, index, NULL) : NULL;
+        verify->batches != NULL ? batches_constant(verify->batches, index, NULL) : NULL;
     int status = 0;
     if (constant->base != 0)
         status = device_buffer_fingerprint(
@@ -174,43 +175,45 @@ static int queue_buffer(struct device_problem *problem, const struct device_vari
 }
 
 /* The guards of initial contents and of expected results, which no variant has. */
-static int queue_constant_guards(struct device_problem *problem,
-                                 const struct device_variant *variant, struct error *error)
+static int queue_constant_guards(const struct verify *verify, struct error *error)
 {
+    const struct device_problem *problem = verify->problem;
+    const struct device_data *data = &verify->variant->data;
     struct guard_checks guards = {.pattern = GUARD_PATTERN};
     int status = 0;
     for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
-        status = device_buffer_check_guards(problem->device, &variant->data.pristine[i],
+        status = device_buffer_check_guards(problem->device, &data->pristine[i],
                                             pointer_to(problem, CHECKED_BUFFER, i, FOUND_AROUND),
                                             &guards, error);
     for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
         status = device_buffer_check_guards(
-            problem->device, &variant->data.expected[i].buffer,
+            problem->device, &data->expected[i].buffer,
             pointer_to(problem, CHECKED_EXPECTATION, i, FOUND_AROUND), &guards, error);
     return status != 0 ? status : device_buffer_end_guards(problem->device, &guards, error);
 }
 
 /* What no variant may change. */
-static int queue_constants(struct device_problem *problem, const struct device_variant *variant,
-                           const struct batches *batches, struct error *error)
+static int queue_constants(const struct verify *verify, struct error *error)
 {
+    const struct device_problem *problem = verify->problem;
     const struct device_buffer rest = device_arena_rest(&problem->arena);
-    int status = queue_constant_guards(problem, variant, error);
+    int status = queue_constant_guards(verify, error);
     if (status == 0 && rest.base != 0)
         status = device_buffer_sums(problem->device, &rest, element_poison(rest.type),
                                     pointer_to(problem, CHECKED_ARENA, 0, 0), error);
     for (size_t i = 0; i < problem->template.buffer_count && status == 0; i++)
-        status = queue_buffer(problem, variant, batches, i, error);
+        status = queue_buffer(verify, i, error);
     for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++)
         status = device_buffer_fingerprint(
-            problem->device, &variant->data.expected[i].buffer,
+            problem->device, &verify->variant->data.expected[i].buffer,
             pointer_to(problem, CHECKED_EXPECTATION, i, FOUND_EXPECTED), error);
     return status;
 }
 
-static int run_verifier(struct device_problem *problem, struct device_variant *variant,
-                        size_t index, struct error *error)
+static int run_verifier(const struct verify *verify, size_t index, struct error *error)
 {
+    struct device_problem *problem = verify->problem;
+    struct device_variant *variant = verify->variant;
     const struct verifier *verifier = &problem->template.verifiers[index];
     const struct scope outer = {&problem->fixed, NULL};
     const struct scope scope = {&variant->parameters, &outer};
@@ -236,9 +239,10 @@ static int run_verifier(struct device_problem *problem, struct device_variant *v
 
 /* --- judging what was found --- */
 
-static bool judge_comparison(struct device_problem *problem, const struct device_variant *variant,
-                             size_t index, char reason[VERIFY_REASON_BYTES])
+static bool judge_comparison(struct verify *verify, size_t index)
 {
+    struct device_problem *problem = verify->problem;
+    const struct device_variant *variant = verify->variant;
     const struct expectation *expectation = &problem->template.expectations[index];
     const struct device_buffer *out = &variant->data.buffers[expectation->buffer];
     const uint64_t *found = found_of(problem, CHECKED_EXPECTATION, index);
@@ -251,7 +255,7 @@ static bool judge_comparison(struct device_problem *problem, const struct device
     device_buffer_element_text(problem->device, out, first, out->type, actual);
     device_buffer_element_text(problem->device, &variant->data.expected[index].buffer, first,
                                out->type, expected);
-    (void)snprintf(reason, VERIFY_REASON_BYTES,
+    (void)snprintf(verify->reason, sizeof verify->reason,
                    "%s[%" PRIu64 "] is %s, expected %s; %" PRIu64 " of %" PRIu64
                    " elements differ, %" PRIu64 " were not written",
                    name, first, actual, expected, found[FOUND_MISMATCHES], out->length,
@@ -259,10 +263,10 @@ static bool judge_comparison(struct device_problem *problem, const struct device
     return false;
 }
 
-static bool judge_unordered(const struct device_problem *problem,
-                            const struct device_variant *variant, size_t index,
-                            char reason[VERIFY_REASON_BYTES])
+static bool judge_unordered(struct verify *verify, size_t index)
 {
+    const struct device_problem *problem = verify->problem;
+    const struct device_variant *variant = verify->variant;
     const struct expectation *expectation = &problem->template.expectations[index];
     const uint64_t *found = found_of(problem, CHECKED_EXPECTATION, index);
     const uint64_t *expected = variant->data.expected[index].sums;
@@ -274,33 +278,35 @@ static bool judge_unordered(const struct device_problem *problem,
     if (found[SUM_UNORDERED] == expected[SUM_UNORDERED] && placed)
         return true;
     if (found[SUM_UNORDERED] == expected[SUM_UNORDERED])
-        (void)snprintf(reason, VERIFY_REASON_BYTES,
+        (void)snprintf(verify->reason, sizeof verify->reason,
                        "%s has the right elements in the wrong positions", name);
     else if (found[SUM_POISONED] != expected[SUM_POISONED])
-        (void)snprintf(reason, VERIFY_REASON_BYTES,
+        (void)snprintf(verify->reason, sizeof verify->reason,
                        "%s has %" PRIu64 " written elements, expected %" PRIu64, name,
                        length - found[SUM_POISONED], length - expected[SUM_POISONED]);
     else
-        (void)snprintf(reason, VERIFY_REASON_BYTES,
+        (void)snprintf(verify->reason, sizeof verify->reason,
                        "%s does not have the expected elements in any order", name);
     return false;
 }
 
-static bool judge_guards(const struct device_problem *problem, size_t index,
-                         char reason[VERIFY_REASON_BYTES])
+static bool judge_guards(struct verify *verify)
 {
-    const uint64_t *found = found_of(problem, CHECKED_BUFFER, index);
-    if (found[FOUND_DAMAGED] == 0)
-        return true;
-    (void)snprintf(reason, VERIFY_REASON_BYTES,
-                   "%" PRIu64 " bytes outside buffer '%s' were written", found[FOUND_DAMAGED],
-                   problem->template.buffers[index].name);
-    return false;
+    const struct template *template = &verify->problem->template;
+    for (size_t i = 0; i < template->buffer_count; i++) {
+        uint64_t damaged = found_of(verify->problem, CHECKED_BUFFER, i)[FOUND_DAMAGED];
+        if (damaged == 0)
+            continue;
+        (void)snprintf(verify->reason, sizeof verify->reason,
+                       "%" PRIu64 " bytes outside buffer '%s' were written", damaged,
+                       template->buffers[i].name);
+        return false;
+    }
+    return true;
 }
 
 /* Whether what no variant may change of a buffer is what it was. */
-static bool judge_constant(const struct verify *verify, size_t index,
-                           char reason[VERIFY_REASON_BYTES])
+static bool judge_constant(struct verify *verify, size_t index)
 {
     const uint64_t *found = found_of(verify->problem, CHECKED_BUFFER, index);
     const struct buffer *buffer = &verify->problem->template.buffers[index];
@@ -312,58 +318,59 @@ static bool judge_constant(const struct verify *verify, size_t index,
     if (!changed)
         return true;
     if (buffer->access == ACCESS_READ)
-        (void)snprintf(reason, VERIFY_REASON_BYTES, "input '%s' was changed", buffer->name);
+        (void)snprintf(verify->reason, sizeof verify->reason, "input '%s' was changed",
+                       buffer->name);
     else
-        (void)snprintf(reason, VERIFY_REASON_BYTES,
+        (void)snprintf(verify->reason, sizeof verify->reason,
                        "the tuner's copy of the initial '%s' was changed, far outside all buffers",
                        buffer->name);
     return false;
 }
 
-static bool judge_expected(const struct verify *verify, size_t index,
-                           char reason[VERIFY_REASON_BYTES])
+static bool judge_expected(struct verify *verify, size_t index)
 {
     const struct template *template = &verify->problem->template;
     const uint64_t *found = found_of(verify->problem, CHECKED_EXPECTATION, index);
     if (found[FOUND_EXPECTED] == verify->variant->data.expected[index].fingerprint &&
         found[FOUND_AROUND] == 0)
         return true;
-    (void)snprintf(reason, VERIFY_REASON_BYTES,
+    (void)snprintf(verify->reason, sizeof verify->reason,
                    "the expected result of '%s' was changed, far outside all buffers",
                    template->buffers[template->expectations[index].buffer].name);
     return false;
 }
 
 /* Whether nothing was written where no buffer is. */
-static bool judge_arena(const struct verify *verify, char reason[VERIFY_REASON_BYTES])
+static bool judge_arena(struct verify *verify)
 {
     const struct device_buffer rest = device_arena_rest(&verify->problem->arena);
     if (rest.base == 0 || found_of(verify->problem, CHECKED_ARENA, 0)[SUM_POISONED] == rest.length)
         return true;
-    (void)snprintf(reason, VERIFY_REASON_BYTES, "memory far outside all buffers was written");
+    (void)snprintf(verify->reason, sizeof verify->reason,
+                   "memory far outside all buffers was written");
     return false;
 }
 
 /* Whether what no variant may change is intact. */
-static bool judge_constants(const struct verify *verify, char reason[VERIFY_REASON_BYTES])
+static bool judge_constants(struct verify *verify)
 {
-    if (!judge_arena(verify, reason))
+    if (!judge_arena(verify))
         return false;
     for (size_t i = 0; i < verify->problem->template.buffer_count; i++)
-        if (!judge_constant(verify, i, reason))
+        if (!judge_constant(verify, i))
             return false;
     for (size_t i = 0; i < verify->problem->template.expectation_count; i++)
-        if (!judge_expected(verify, i, reason))
+        if (!judge_expected(verify, i))
             return false;
     return true;
 }
 
 /* A verifier that computes differences may take the poison, which is NaN, for right. Zeros, which are the
  * poison of unsigned numbers in some runs, say nothing. */
-static bool judge_verifier(const struct device_problem *problem,
-                           const struct device_variant *variant, size_t index,
-                           char reason[VERIFY_REASON_BYTES])
+static bool judge_verifier(struct verify *verify, size_t index)
 {
+    const struct device_problem *problem = verify->problem;
+    const struct device_variant *variant = verify->variant;
     const struct verifier *verifier = &problem->template.verifiers[index];
     const struct device_buffer *out = &variant->data.buffers[verifier->buffer];
     const uint64_t *found = found_of(problem, CHECKED_VERIFIER, index);
@@ -371,63 +378,54 @@ static bool judge_verifier(const struct device_problem *problem,
                   element_bytes(out->type) >= ELEMENT_POISON_BYTES &&
                   device_variant_poison(variant, verifier->buffer, out->type) != 0;
     if (found[FOUND_WRONG] != 0)
-        (void)snprintf(reason, VERIFY_REASON_BYTES,
+        (void)snprintf(verify->reason, sizeof verify->reason,
                        "verifier '%s' counts %" PRIu64 " wrong elements of %s",
                        verifier->launch.entry, found[FOUND_WRONG], verifier->launch.name);
     else if (output && out->length > 0 && found[SUM_POISONED] == out->length)
-        (void)snprintf(reason, VERIFY_REASON_BYTES, "%s was not written", verifier->launch.name);
+        (void)snprintf(verify->reason, sizeof verify->reason, "%s was not written",
+                       verifier->launch.name);
     else
         return true;
     return false;
 }
 
-static enum finding judge(const struct verify *verify, char reason[VERIFY_REASON_BYTES])
+static enum finding judge(struct verify *verify)
 {
-    struct device_problem *problem = verify->problem;
-    for (size_t i = 0; i < problem->template.buffer_count; i++)
-        if (!judge_guards(problem, i, reason))
-            return FINDING_DAMAGE;
-    for (size_t i = 0; i < problem->template.expectation_count; i++)
-        if (!(problem->template.expectations[i].compare == COMPARE_UNORDERED
-                  ? judge_unordered(problem, verify->variant, i, reason)
-                  : judge_comparison(problem, verify->variant, i, reason)))
+    const struct template *template = &verify->problem->template;
+    if (!judge_guards(verify))
+        return FINDING_DAMAGE;
+    for (size_t i = 0; i < template->expectation_count; i++)
+        if (!(template->expectations[i].compare == COMPARE_UNORDERED ? judge_unordered(verify, i)
+                                                                     : judge_comparison(verify, i)))
             return FINDING_WRONG;
     return FINDING_RIGHT;
 }
 
 /* --- running them --- */
 
-static int queue_and_judge_constants(struct verify *verify, struct error *error)
+/* Looks at the guards and at what no variant may change: where that is not what it was, an output that differs says
+ * nothing. */
+static int check_constants(struct verify *verify, struct error *error)
 {
-    int status = queue_constants(verify->problem, verify->variant, verify->batches, error);
+    int status = clear(verify->problem, error);
+    if (status == 0)
+        status = queue_guards(verify, error);
+    if (status == 0)
+        status = queue_constants(verify, error);
     if (status == 0)
         status = fetch(verify->problem, error);
-    if (status == 0 && !judge_constants(verify, verify->reason))
+    if (status == 0 && !(judge_guards(verify) && judge_constants(verify)))
         verify->finding = FINDING_DAMAGE;
     return status;
 }
 
-/* Where they are not what they were, an output that differs says nothing. */
-static int check_constants(struct verify *verify, struct error *error)
-{
-    int status = clear(verify->problem, error);
-    return status != 0 ? status : queue_and_judge_constants(verify, error);
-}
-
 /* The next run must not be blamed for what a verifier does. */
-static int check_verifiers(struct verify *verify, unsigned char guard, struct error *error)
+static int check_verifiers(struct verify *verify, struct error *error)
 {
     struct verify after = *verify;
     const struct template *template = &verify->problem->template;
     after.finding = FINDING_RIGHT;
-    int status = clear(verify->problem, error);
-    if (status == 0)
-        status = queue_guards(verify->problem, verify->variant, guard, error);
-    if (status == 0)
-        status = queue_and_judge_constants(&after, error);
-    for (size_t i = 0; i < template->buffer_count && status == 0; i++)
-        if (!judge_guards(verify->problem, i, after.reason))
-            after.finding = FINDING_DAMAGE;
+    int status = check_constants(&after, error);
     if (status != 0 || after.finding == FINDING_RIGHT)
         return status;
     return error_set_at(error, ERROR_CONFIG, template->path, template->verifiers[0].launch.line,
@@ -436,76 +434,59 @@ static int check_verifiers(struct verify *verify, unsigned char guard, struct er
 }
 
 /* Verifiers run last, and only on inputs that are what they were: they may read them. */
-static int run_verifiers(struct verify *verify, unsigned char guard, struct error *error)
+static int run_verifiers(struct verify *verify, struct error *error)
 {
     if (verify->finding != FINDING_RIGHT || verify->problem->template.verifier_count == 0)
         return 0;
     struct device_problem *problem = verify->problem;
     int status = 0;
     for (size_t i = 0; i < problem->template.verifier_count && status == 0; i++)
-        status = run_verifier(problem, verify->variant, i, error);
+        status = run_verifier(verify, i, error);
     if (status == 0)
         status = fetch(problem, error);
     if (status != 0)
         return status;
     for (size_t i = 0; i < problem->template.verifier_count; i++)
-        if (!judge_verifier(problem, verify->variant, i, verify->reason)) {
+        if (!judge_verifier(verify, i)) {
             verify->finding = FINDING_WRONG;
             break;
         }
-    return check_verifiers(verify, guard, error);
+    return check_verifiers(verify, error);
 }
 
-static int check_last(struct verify *verify, bool everything, unsigned char guard,
-                      struct error *error)
+int verify_last(struct verify *verify, struct error *error)
 {
     struct device_problem *problem = verify->problem;
-    everything = everything || problem->template.verifier_count > 0;
-    int status = queue_results(problem, verify->variant, guard, error);
+    bool everything = verify->everything || problem->template.verifier_count > 0;
+    int status = queue_results(verify, error);
     if (status == 0 && everything)
-        status = queue_constants(problem, verify->variant, verify->batches, error);
+        status = queue_constants(verify, error);
     if (status == 0)
         status = fetch(problem, error);
     if (status != 0)
         return status;
-    verify->finding = judge(verify, verify->reason);
-    if (everything && verify->finding != FINDING_DAMAGE && !judge_constants(verify, verify->reason))
+    verify->finding = judge(verify);
+    if (everything && verify->finding != FINDING_DAMAGE && !judge_constants(verify))
         verify->finding = FINDING_DAMAGE;
     else if (!everything && verify->finding == FINDING_WRONG)
         status = check_constants(verify, error);
     if (status == 0 && verify->finding != FINDING_DAMAGE &&
         (everything || verify->finding == FINDING_WRONG))
         data_store_trust(&problem->store);
-    return status != 0 ? status : run_verifiers(verify, guard, error);
+    return status != 0 ? status : run_verifiers(verify, error);
 }
 
-int verify_last(struct verify *verify, bool everything, struct error *error)
-{
-    return check_last(verify, everything, GUARD_PATTERN, error);
-}
-
-int verify_run(struct verify *verify, struct measure *measure, bool everything, struct error *error)
-{
-    struct device_problem *problem = verify->problem;
-    int status = device_variant_reset(verify->variant, problem, error);
-    if (status == 0)
-        status = measure != NULL ? measure_queue_run(measure, problem, verify->variant, error)
-                                 : device_variant_run(verify->variant, problem, error);
-    return status != 0 ? status : verify_last(verify, everything, error);
-}
-
-static int set_guards(const struct verify *verify, unsigned char pattern, struct error *error)
+static int set_guards(struct verify *verify, unsigned char pattern, struct error *error)
 {
     int status = 0;
+    verify->guard = pattern;
     for (size_t i = 0; i < verify->problem->template.buffer_count && status == 0; i++)
-        status =
-            device_buffer_guard(verify->problem->device,
-                                buffer_of(verify->problem, verify->variant, i), pattern, error);
+        status = device_buffer_guard(verify->problem->device, buffer_of(verify, i), pattern, error);
     return status;
 }
 
 /* As much as the main kernel's blocks take that share a multiprocessor: more takes long under a sanitizer. */
-static int soil_shared(const struct verify *verify, unsigned char pattern, struct error *error)
+static int soil_shared(const struct verify *verify, struct error *error)
 {
     enum { RESERVED = 1024 }; /* of each block */
     const struct launch_plan *plan = &verify->variant->launch_plan;
@@ -513,27 +494,29 @@ static int soil_shared(const struct verify *verify, unsigned char pattern, struc
                      (uint64_t)plan->steps[plan->main_step].dynamic_shared_bytes;
     return bytes == 0
                ? 0
-               : device_soil_shared(verify->problem->device, pattern,
+               : device_soil_shared(verify->problem->device, verify->guard,
                                     (bytes + RESERVED) * (uint64_t)plan->main_blocks_per_sm, error);
 }
 
-int verify_run_hostile(struct verify *verify, bool everything, struct error *error)
+int verify_run(struct verify *verify, struct error *error)
 {
     /* a large number, a small one, and an index of 0 */
     static const unsigned char patterns[] = {
         [POISON_USUAL] = GUARD_PATTERN, [POISON_LARGE] = 0xfb, [POISON_SMALL] = 0x00};
     struct device_problem *problem = verify->problem;
     int status = device_variant_reset(verify->variant, problem, error);
-    const unsigned char pattern = patterns[verify->variant->poison];
-    if (status == 0 && pattern != GUARD_PATTERN)
+    unsigned char pattern = patterns[verify->variant->poison];
+    if (status == 0 && verify->hostile && pattern != GUARD_PATTERN)
         status = set_guards(verify, pattern, error);
+    if (status == 0 && verify->hostile)
+        status = soil_shared(verify, error);
     if (status == 0)
-        status = soil_shared(verify, pattern, error);
+        status = verify->measure != NULL
+                     ? measure_queue_run(verify->measure, problem, verify->variant, error)
+                     : device_variant_run(verify->variant, problem, error);
     if (status == 0)
-        status = device_variant_run(verify->variant, problem, error);
-    if (status == 0)
-        status = check_last(verify, everything, pattern, error);
-    if (pattern != GUARD_PATTERN && !device_is_lost(problem->device->last)) {
+        status = verify_last(verify, error);
+    if (verify->guard != GUARD_PATTERN && !device_is_lost(problem->device->last)) {
         int restored = set_guards(verify, GUARD_PATTERN, status == 0 ? error : NULL);
         status = status != 0 ? status : restored;
     }
@@ -542,9 +525,11 @@ int verify_run_hostile(struct verify *verify, bool everything, struct error *err
 
 /* --- the elements of a wrong result --- */
 
-static void describe(struct device_problem *problem, const struct device_variant *variant,
-                     size_t expectation, uint64_t index, struct difference *difference)
+static void describe(const struct verify *verify, size_t expectation, uint64_t index,
+                     struct difference *difference)
 {
+    struct device_problem *problem = verify->problem;
+    const struct device_variant *variant = verify->variant;
     size_t buffer = problem->template.expectations[expectation].buffer;
     const struct device_buffer *out = &variant->data.buffers[buffer];
     *difference = (struct difference){.buffer = buffer, .index = index};
@@ -558,32 +543,33 @@ static void describe(struct device_problem *problem, const struct device_variant
 }
 
 /* The first difference from `*first` on, which moves on behind it; false if there is none. */
-static int next_difference(struct device_problem *problem, const struct device_variant *variant,
-                           size_t expectation, uint64_t *first, bool *found,
-                           struct difference *difference, struct error *error)
+static int next_difference(const struct verify *verify, size_t expectation, uint64_t *first,
+                           bool *found, struct difference *difference, struct error *error)
 {
+    struct device_problem *problem = verify->problem;
     const struct expectation *expected = &problem->template.expectations[expectation];
     const uint64_t *slots = found_of(problem, CHECKED_EXPECTATION, expectation);
     *found = false;
-    if (*first >= variant->data.buffers[expected->buffer].length)
+    if (*first >= verify->variant->data.buffers[expected->buffer].length)
         return 0;
     int status = clear(problem, error);
     if (status == 0)
-        status = compare(problem, variant, expectation, *first, error);
+        status = compare(verify, expectation, *first, error);
     if (status == 0)
         status = fetch(problem, error);
     if (status != 0 || slots[FOUND_MISMATCHES] == 0)
         return status;
     *found = true;
-    describe(problem, variant, expectation, *first + ~slots[FOUND_FIRST_INVERTED], difference);
+    describe(verify, expectation, *first + ~slots[FOUND_FIRST_INVERTED], difference);
     *first = difference->index + 1;
     return 0;
 }
 
-int verify_differences(struct device_problem *problem, const struct device_variant *variant,
+int verify_differences(struct device_problem *problem, struct device_variant *variant,
                        struct difference *differences, size_t most, size_t *count,
                        struct error *error)
 {
+    const struct verify verify = {.problem = problem, .variant = variant};
     int status = 0;
     *count = 0;
     for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++) {
@@ -591,8 +577,7 @@ int verify_differences(struct device_problem *problem, const struct device_varia
         uint64_t first = 0;
         bool found = compare == COMPARE_EXACT || compare == COMPARE_CLOSE;
         while (found && status == 0 && *count < most) {
-            status =
-                next_difference(problem, variant, i, &first, &found, &differences[*count], error);
+            status = next_difference(&verify, i, &first, &found, &differences[*count], error);
             *count += status == 0 && found;
         }
     }

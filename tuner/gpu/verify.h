@@ -16,45 +16,40 @@
 #include "gpu/measure.h"
 #include "template/element.h"
 
-enum { VERIFY_REASON_BYTES = 256 };
-
 enum finding {
     FINDING_RIGHT,
     FINDING_WRONG,
     FINDING_DAMAGE /* something was written that may not be: the problem must be opened again */
 };
 
-/* One verification; set the first three. */
+/* One verification: what is to be done, and what was found. */
 struct verify {
     struct device_problem *problem;
     struct device_variant *variant;
     const struct batches *batches; /* whose copies a check of everything looks at; NULL: none */
+    struct measure *measure; /* the run is between its events (measure_queue_run()); NULL: not */
+    bool everything;
+    bool
+        hostile; /* the run finds more that a variant may not rely on: the guards, which it finds where it
+                            reads beyond a buffer, take turns with the poison, and the shared memory is no earlier
+                            kernel's */
+    unsigned char guard; /* what the guards hold: GUARD_PATTERN */
     enum finding finding;
-    char reason[VERIFY_REASON_BYTES]; /* unless it is FINDING_RIGHT */
+    char reason[256]; /* unless it is FINDING_RIGHT */
 };
 
 /* Allocates what the verification of this problem's variants needs; device_problem_close() frees it. */
 int verify_prepare(struct device_problem *problem, struct error *error);
 
-/*
- * Runs the variant, between the events of measure_queue_run() unless `measure` is NULL, and checks the
- * result, as verify_last() does. Returns ERROR_DEVICE if the driver refused the launch or the kernel
- * crashed.
- */
-int verify_run(struct verify *verify, struct measure *measure, bool everything,
-               struct error *error);
-
-/*
- * The same, with more that a variant may not rely on: the guards, which it finds where it reads beyond a
- * buffer, take turns with the poison, and the shared memory is no earlier kernel's.
- */
-int verify_run_hostile(struct verify *verify, bool everything, struct error *error);
+/* Runs the variant and checks the result, as verify_last() does. Returns ERROR_DEVICE if the driver refused the
+ * launch or the kernel crashed. */
+int verify_run(struct verify *verify, struct error *error);
 
 /*
  * Checks the results of the last run. If they are wrong, or with `everything`, also checks what no
  * variant may change; if that is intact, data_store_trust() knows. Returns 0 or ERROR_DEVICE.
  */
-int verify_last(struct verify *verify, bool everything, struct error *error);
+int verify_last(struct verify *verify, struct error *error);
 
 /* An element that differs from what is expected. */
 struct difference {
@@ -67,7 +62,7 @@ struct difference {
 /* After a run of the variant whose result is wrong: the first `most` elements that differ, in the
  * order of the expectations. Unordered comparisons and verifiers list none. Returns 0 or
  * ERROR_DEVICE. */
-int verify_differences(struct device_problem *problem, const struct device_variant *variant,
+int verify_differences(struct device_problem *problem, struct device_variant *variant,
                        struct difference *differences, size_t most, size_t *count,
                        struct error *error);
 
