@@ -20,7 +20,7 @@ load helper
     has err "no template 'scael'; did you mean 'scale'?"
     echo "[scale]" >scale.ini # a sweep is no template, nor the name that was meant
     expect 2 run --kernel scale
-    has err "no template 'scale.ini'" "name its folder with --templates"
+    has err "no template 'scale'; './scale.ini' is not one" "name its folder with --templates"
     expect 2 run
     has err "name one template"
 }

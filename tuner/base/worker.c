@@ -133,41 +133,41 @@ bool worker_is_running(const struct worker *worker)
     return worker->pid > 0 || worker->remote != NULL;
 }
 
-/* The second number of /proc/PID/schedstat; 0 without that file. */
-int64_t worker_starved_ns(struct worker *worker)
+/* The first line of /proc/PID/NAME; "": there is none. */
+static void read_proc(const struct worker *worker, const char *name, char line[96])
 {
     char path[32];
-    long long starved_ns = 0;
-    if (worker->remote != NULL)
-        return node_worker_starved_ns(worker->remote);
-    (void)snprintf(path, sizeof path, "/proc/%ld/schedstat", (long)worker->pid);
+    line[0] = '\0';
+    (void)snprintf(path, sizeof path, "/proc/%ld/%s", (long)worker->pid, name);
     FILE *file = worker->pid > 0 ? fopen(path, "re") : NULL;
     if (file == NULL)
-        return 0;
-    char line[96];
-    const char *second = fgets(line, sizeof line, file) != NULL ? strchr(line, ' ') : NULL;
-    bool read = second != NULL;
-    if (read)
-        starved_ns = strtoll(second, NULL, 10);
+        return;
+    if (fgets(line, 96, file) == NULL)
+        line[0] = '\0';
     (void)fclose(file);
-    int64_t since_ns = read ? starved_ns - worker->starved_ns : 0;
+}
+
+/* The second number of schedstat. */
+int64_t worker_starved_ns(struct worker *worker)
+{
+    char line[96];
+    if (worker->remote != NULL)
+        return node_worker_starved_ns(worker->remote);
+    read_proc(worker, "schedstat", line);
+    const char *second = strchr(line, ' ');
+    int64_t since_ns = second != NULL ? strtoll(second, NULL, 10) - worker->starved_ns : 0;
     worker->starved_ns += since_ns;
     return since_ns;
 }
 
-/* The state in /proc/PID/stat, behind the name in parentheses: T is stopped, t is traced. */
+/* The state in stat, behind the name in parentheses: T is stopped, t is traced. */
 bool worker_is_stopped(const struct worker *worker)
 {
-    char path[32];
-    char line[96] = "";
+    char line[96];
     if (worker->remote != NULL)
         return node_worker_is_stopped(worker->remote);
-    (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)worker->pid);
-    FILE *file = worker->pid > 0 ? fopen(path, "re") : NULL;
-    if (file == NULL)
-        return false;
-    const char *name_end = fgets(line, sizeof line, file) != NULL ? strrchr(line, ')') : NULL;
-    (void)fclose(file);
+    read_proc(worker, "stat", line);
+    const char *name_end = strrchr(line, ')');
     return name_end != NULL &&
            (strncmp(name_end, ") T", 3) == 0 || strncmp(name_end, ") t", 3) == 0);
 }

@@ -112,33 +112,9 @@ int build_bind(const struct template *template, const struct bindings *values, b
 
 char *build_find_template(const char *folder, const char *name, struct error *error)
 {
-    char *installed = installed_templates();
-    const char *const stated[] = {folder, NULL};
-    const char *const usual[] = {"kernel_templates", ".", installed, NULL};
-    const char *const *folders = folder != NULL ? stated : usual;
-    char *found = NULL;
-    char *nearest = NULL;
-    for (size_t i = 0; folders[i] != NULL && found == NULL; i++) {
-        char *path = alloc_format("%s/%s.ini", folders[i], name);
-        if (template_is_one(path))
-            found = path;
-        else
-            free(path);
-    }
-    for (size_t i = 0; folders[i] != NULL && found == NULL && nearest == NULL; i++)
-        nearest = template_nearest(folders[i], name);
-    free(installed);
-    if (found != NULL)
-        return found;
-    if (nearest != NULL)
-        (void)error_set(error, ERROR_CONFIG, "no template '%s'; did you mean '%s'?", name, nearest);
-    else
-        (void)error_set(error, ERROR_CONFIG,
-                        "no template '%s.ini' in '%s'%s; name its folder with --templates", name,
-                        folder != NULL ? folder : "kernel_templates",
-                        folder != NULL ? "" : " or the usual folders");
-    free(nearest);
-    return NULL;
+    const struct template_search search = {
+        .folder = folder, .usual = "kernel_templates", .advice = "--templates"};
+    return template_find(&search, name, error);
 }
 
 /* --- the tuner's own kernels --- */

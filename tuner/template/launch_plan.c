@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "template/dependencies.h"
 #include "template/fill.h"
+#include "template/value_list.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -153,15 +154,13 @@ static enum cluster_scheduling read_scheduling(struct planning *planning,
                                                const struct expression *expression)
 {
     const struct value value = evaluate_value(&planning->values, expression, value_integer(0));
-    for (int i = 0; value.kind == VALUE_WORD && scheduling_names[i] != NULL; i++)
-        if (strcmp(scheduling_names[i], value.as.word) == 0) {
-            if (i != CLUSTER_SCHEDULING_DEFAULT)
-                need_capability(planning, expression, "cluster_scheduling needs");
-            return (enum cluster_scheduling)i;
-        }
-    evaluation_refuse(&planning->values, expression,
-                      "cluster_scheduling must be default, spread or load_balancing");
-    return CLUSTER_SCHEDULING_DEFAULT;
+    int i = value.kind == VALUE_WORD ? names_index(scheduling_names, value.as.word) : -1;
+    if (i < 0)
+        evaluation_refuse(&planning->values, expression,
+                          "cluster_scheduling must be default, spread or load_balancing");
+    else if (i != CLUSTER_SCHEDULING_DEFAULT)
+        need_capability(planning, expression, "cluster_scheduling needs");
+    return i < 0 ? CLUSTER_SCHEDULING_DEFAULT : (enum cluster_scheduling)i;
 }
 
 static void read_attributes(struct planning *planning, struct step *step)

@@ -12,7 +12,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { KERNEL_NAME_LETTERS = 32 };
 
@@ -340,51 +339,6 @@ static void read_template(struct reading *reading, const char *path, int line)
                       sweep->limits.budget_s > 0 || sweep->limits.evaluations > 0;
 }
 
-/* The file of template `name`; a new string, or NULL after an error. */
-static char *find_template(struct reading *reading, const char *name, int line)
-{
-    const char *sweep_path = reading->sweep->path;
-    const struct ini_entry *folder = get(reading, sweep_section, "templates");
-    char *installed = installed_templates();
-    const char *const stated[] = {folder != NULL ? folder->value : NULL, NULL};
-    const char *const usual[] = {"../kernel_templates", ".", installed, NULL};
-    const char *const *folders = folder != NULL ? stated : usual;
-    char *found = NULL;
-    char *other = NULL; /* of this name, but a sweep, say */
-    char *nearest = NULL;
-    for (size_t i = 0; folders[i] != NULL && found == NULL; i++) {
-        char *path = path_beside(sweep_path, folders[i]);
-        char *file = alloc_format("%s/%s.ini", path, name);
-        if (template_is_one(file))
-            found = file;
-        else if (other == NULL && access(file, F_OK) == 0)
-            other = file;
-        else
-            free(file);
-        free(path);
-    }
-    for (size_t i = 0; folders[i] != NULL && found == NULL && other == NULL && nearest == NULL;
-         i++) {
-        char *path = path_beside(sweep_path, folders[i]);
-        nearest = template_nearest(path, name);
-        free(path);
-    }
-    if (found == NULL && other != NULL)
-        fail(reading, line,
-             "no template '%s'; '%s' is not one, since it has no [launch.NAME] section", name,
-             other);
-    else if (found == NULL && nearest != NULL)
-        fail(reading, line, "no template '%s'; did you mean '%s'?", name, nearest);
-    else if (found == NULL)
-        fail(reading, line,
-             "no template '%s.ini' in '%s'%s; name its folder with 'templates' in [sweep]", name,
-             folders[0], folder != NULL ? "" : " or the usual folders");
-    free(installed);
-    free(other);
-    free(nearest);
-    return found;
-}
-
 static void read_kernel(struct reading *reading, const struct ini_entry *heading)
 {
     struct sweep *sweep = reading->sweep;
@@ -399,9 +353,17 @@ static void read_kernel(struct reading *reading, const struct ini_entry *heading
              KERNEL_NAME_LETTERS);
         return;
     }
-    char *path = find_template(reading, name != NULL ? name->value : heading->section, line);
+    const struct ini_entry *folder = get(reading, sweep_section, "templates");
+    const struct template_search search = {.beside = sweep->path,
+                                           .folder = folder != NULL ? folder->value : NULL,
+                                           .usual = "../kernel_templates",
+                                           .advice = "'templates' in [sweep]"};
+    struct error reason;
+    char *path = template_find(&search, name != NULL ? name->value : heading->section, &reason);
     if (path != NULL)
         read_template(reading, path, line);
+    else
+        fail(reading, line, "%s", reason.message);
     free(path);
 }
 

@@ -199,10 +199,8 @@ static void read_access(struct loader *loader, const struct ini_entry *entry, st
                                            [ACCESS_READ_WRITE] = "read_write",
                                            [ACCESS_SCRATCH] = "scratch",
                                            NULL};
-    int access = 0;
-    while (accesses[access] != NULL && strcmp(accesses[access], entry->value) != 0)
-        access++;
-    if (accesses[access] == NULL)
+    int access = names_index(accesses, entry->value);
+    if (access < 0)
         loader_fail_unknown(loader, entry->line, "access", entry->value, accesses);
     else
         buffer->access = (enum buffer_access)access;

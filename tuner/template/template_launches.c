@@ -76,13 +76,12 @@ static bool read_texture_word(const char *text, struct texture_options *options)
     static const char *const addresses[] = {[TEXTURE_WRAP] = "wrap",
                                             [TEXTURE_CLAMP] = "clamp",
                                             [TEXTURE_MIRROR] = "mirror",
-                                            [TEXTURE_BORDER] = "border"};
-    for (int i = 0; i < 4; i++)
-        if (strcmp(text, addresses[i]) == 0) {
-            options->address = (enum texture_address)i;
-            return true;
-        }
-    if (strcmp(text, "point") == 0 || strcmp(text, "linear") == 0)
+                                            [TEXTURE_BORDER] = "border",
+                                            NULL};
+    int address = names_index(addresses, text);
+    if (address >= 0)
+        options->address = (enum texture_address)address;
+    else if (strcmp(text, "point") == 0 || strcmp(text, "linear") == 0)
         options->linear = text[0] == 'l';
     else if (strcmp(text, "normalized") == 0)
         options->normalized = true;

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/path.h"
 #include "base/suggestion.h"
 #include "template/dependencies.h"
 #include "template/fill.h"
@@ -81,7 +82,9 @@ static void check_entries(struct loader *loader)
 
 /* --- finding templates --- */
 
-bool template_is_one(const char *path)
+/* Whether the file exists and has a section that only templates have, not sweeps or tuned INIs.
+ * Also true if the file cannot be read: template_load() says why. */
+static bool is_template(const char *path)
 {
     struct ini_file ini;
     struct stat entry;
@@ -102,7 +105,8 @@ static int is_ini(const struct dirent *entry)
     return length > 4 && strcmp(entry->d_name + length - 4, ".ini") == 0;
 }
 
-char *template_nearest(const char *folder, const char *name)
+/* The template in `folder` whose name is nearest to `name`; a new string, or NULL. */
+static char *find_nearest(const char *folder, const char *name)
 {
     struct dirent **files = NULL;
     int count = scandir(folder, &files, is_ini, alphasort);
@@ -111,7 +115,7 @@ char *template_nearest(const char *folder, const char *name)
     for (int i = 0; i < count; i++) {
         char *path = alloc_format("%s/%s", folder, files[i]->d_name);
         files[i]->d_name[strlen(files[i]->d_name) - 4] = '\0';
-        if (template_is_one(path))
+        if (is_template(path))
             names[found++] = files[i]->d_name;
         free(path);
     }
@@ -130,7 +134,10 @@ char *template_nearest(const char *folder, const char *name)
 #define AUTOTUNE_DATADIR_FROM_BINDIR "../share/autotune/kernel_templates"
 #endif
 
-char *installed_templates(void)
+/* The folder of the templates that were installed with this program: where the installation put it relative
+ * to the program, even if both were moved; if it does not exist, the folder that the build was configured
+ * for. A new string. */
+static char *installed_templates(void)
 {
     char program[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
@@ -144,6 +151,53 @@ char *installed_templates(void)
             return real;
     }
     return alloc_string(AUTOTUNE_DATADIR);
+}
+
+static char *folder_of(const struct template_search *search, const char *folder)
+{
+    return search->beside != NULL ? path_beside(search->beside, folder) : alloc_string(folder);
+}
+
+char *template_find(const struct template_search *search, const char *name, struct error *error)
+{
+    char *installed = installed_templates();
+    const char *const usual[] = {search->usual, ".", installed};
+    const char *const *folders = search->folder != NULL ? &search->folder : usual;
+    size_t count = search->folder != NULL ? 1 : 3;
+    char *found = NULL;
+    char *other = NULL; /* of this name, but a sweep, say */
+    char *nearest = NULL;
+    for (size_t i = 0; i < count && found == NULL; i++) {
+        char *folder = folder_of(search, folders[i]);
+        char *file = alloc_format("%s/%s.ini", folder, name);
+        if (is_template(file))
+            found = file;
+        else if (other == NULL && access(file, F_OK) == 0)
+            other = file;
+        else
+            free(file);
+        free(folder);
+    }
+    for (size_t i = 0; i < count && found == NULL && other == NULL && nearest == NULL; i++) {
+        char *folder = folder_of(search, folders[i]);
+        nearest = find_nearest(folder, name);
+        free(folder);
+    }
+    if (found == NULL && other != NULL)
+        (void)error_set(error, ERROR_CONFIG,
+                        "no template '%s'; '%s' is not one, since it has no [launch.NAME] section; "
+                        "name its folder with %s",
+                        name, other, search->advice);
+    else if (found == NULL && nearest != NULL)
+        (void)error_set(error, ERROR_CONFIG, "no template '%s'; did you mean '%s'?", name, nearest);
+    else if (found == NULL)
+        (void)error_set(error, ERROR_CONFIG,
+                        "no template '%s.ini' in '%s'%s; name its folder with %s", name, folders[0],
+                        search->folder != NULL ? "" : " or the usual folders", search->advice);
+    free(installed);
+    free(other);
+    free(nearest);
+    return found;
 }
 
 /* --- gaps --- */

@@ -30,16 +30,15 @@ int template_load_sent(struct template *template, const char *path, const char *
  */
 int template_load_unfinished(struct template *template, const char *path, struct error *error);
 
-/* Whether the file exists and has a section that only templates have, not sweeps or tuned INIs.
- * Also true if the file cannot be read: template_load() says why. */
-bool template_is_one(const char *path);
+/* Where to look for a template. */
+struct template_search {
+    const char *beside; /* a file to whose folder those below are relative; NULL: the current one */
+    const char *folder; /* NULL: the usual ones: */
+    const char *usual;  /* this one, that of `beside`, and the installed templates' */
+    const char *advice; /* how to name another: "with --templates" */
+};
 
-/* The template in `folder` whose name is nearest to `name`; a new string, or NULL. */
-char *template_nearest(const char *folder, const char *name);
-
-/* The folder of the templates that were installed with this program: where the installation put it relative
- * to the program, even if both were moved; if it does not exist, the folder that the build was configured
- * for. A new string. */
-char *installed_templates(void);
+/* The path of template `name`, a new string. NULL with ERROR_CONFIG, which has no place, if there is none. */
+char *template_find(const struct template_search *search, const char *name, struct error *error);
 
 #endif

@@ -202,10 +202,15 @@ void names_add_all(struct names *names, const char *const *more)
         names_add(names, *more);
 }
 
+int names_index(const char *const *names, const char *name)
+{
+    for (int i = 0; names != NULL && names[i] != NULL; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    return -1;
+}
+
 bool names_have(const char *const *names, const char *name)
 {
-    for (; names != NULL && *names != NULL; names++)
-        if (strcmp(*names, name) == 0)
-            return true;
-    return false;
+    return names_index(names, name) >= 0;
 }

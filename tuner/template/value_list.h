@@ -51,7 +51,8 @@ struct names {
 void names_add(struct names *names, const char *name);
 void names_add_all(struct names *names, const char *const *more); /* `more` ends with NULL */
 
-/* Whether `names`, ended by NULL, has `name`; a NULL list has none. */
+/* The place of `name` in `names`, ended by NULL; -1: it is not there, as in a NULL list. */
+int names_index(const char *const *names, const char *name);
 bool names_have(const char *const *names, const char *name);
 
 #endif

@@ -125,14 +125,6 @@ static bool has_symbols(const struct template *template)
     return false;
 }
 
-static void add_helpers(struct names *names, const struct template *template)
-{
-    struct helper helper;
-    for (size_t i = 0; template_helper(template, i, &helper); i++)
-        if (!names_have(names->items, helper.launch->entry))
-            names_add(names, helper.launch->entry);
-}
-
 /* Copies the values that the compiler gets. */
 static void add_defined(struct bindings *defined, const struct template *template,
                         const struct parameter *parameters, size_t count,
@@ -148,81 +140,69 @@ static void add_defined(struct bindings *defined, const struct template *templat
     }
 }
 
-/* Adds the entries of the launches that the variant has, or may have. */
-static void add_launched(struct names *names, const struct template *template,
-                         const struct bindings *defined)
+static bool is_helper(const struct template *template, const char *entry)
+{
+    struct helper helper;
+    for (size_t i = 0; template_helper(template, i, &helper); i++)
+        if (strcmp(helper.launch->entry, entry) == 0)
+            return true;
+    return false;
+}
+
+/* Whether a variant launches the entry, or may. A `when` that needs more than what the compiler gets may be true:
+ * variants that differ only in that share a cubin. */
+static bool may_launch(const struct template *template, const char *entry,
+                       const struct bindings *defined)
 {
     const struct scope scope = {defined, NULL};
     for (size_t i = 0; i < template->launch_count; i++) {
         const struct launch *launch = &template->launches[i];
         bool active = true;
-        if (launch->when != NULL && expression_boolean(launch->when, &scope, &active, NULL) != 0)
-            active = true;
-        if (active)
-            names_add(names, launch->entry);
+        if (strcmp(launch->entry, entry) == 0 &&
+            (launch->when == NULL || expression_boolean(launch->when, &scope, &active, NULL) != 0 ||
+             active))
+            return true;
     }
+    return false;
 }
 
-static void add_launches(struct names *names, const struct template *template)
+/* A condition such as #ifdef would change with the macro that hides a name (compile/nvrtc.c), so one that is in
+ * a directive is left out. */
+static void add_unlaunched(struct names *names, const struct template *template, const char *entry)
 {
-    for (size_t i = 0; i < template->launch_count; i++)
-        if (!names_have(names->items, template->launches[i].entry))
-            names_add(names, template->launches[i].entry);
-}
-
-/* Those of `all` that are not in `launched`; releases both. A condition such as #ifdef would change
- * with the macro that hides its name (compile/nvrtc.c), so that one is left out, too. */
-static struct names difference(const struct template *template, struct names *all,
-                               struct names *launched)
-{
-    struct names rest = {0};
-    for (size_t i = 0; i + 1 < all->count; i++) {
-        const struct source_name *name = source_find_name(&template->source, all->items[i]);
-        if (!names_have(launched->items, all->items[i]) && !(name != NULL && name->in_directive))
-            names_add(&rest, all->items[i]);
-    }
-    free(all->items);
-    free(launched->items);
-    return rest;
+    const struct source_name *name = source_find_name(&template->source, entry);
+    if (!names_have(names->items, entry) && !(name != NULL && name->in_directive))
+        names_add(names, entry);
 }
 
 /*
  * Entries of helpers, and of launches whose `when` is false, unless something else of the variant launches
- * them. A `when` that needs more than what the compiler gets may be true: variants that differ only in that
- * share a cubin. The list is empty if variables of the source are buffers, since the compiler removes those
- * that no kernel uses, and lacks names that are in a preprocessing directive. Free its items.
+ * them; with `helpers`, entries of launches that no helper launches, unless they are C++ names: the first
+ * compilation of a run shows whether these exist. The list is empty if variables of the source are buffers, since the
+ * compiler removes those that no kernel uses. Free its items.
  */
-static struct names unlaunched_by_variant(const struct template *template,
-                                          const struct bindings *parameters,
-                                          const struct bindings *problem)
+static struct names unlaunched_by(const struct template *template, bool helpers,
+                                  const struct bindings *parameters, const struct bindings *problem)
 {
-    struct names all = {0};
-    struct names launched = {0};
+    struct names names = {0};
     struct bindings defined = {0};
+    struct helper helper;
     if (has_symbols(template))
-        return all;
-    add_helpers(&all, template);
-    add_launches(&all, template);
+        return names;
     add_defined(&defined, template, template->parameters, template->parameter_count, parameters);
     add_defined(&defined, template, template->problem, template->problem_count, problem);
-    add_launched(&launched, template, &defined);
+    for (size_t i = 0; !helpers && template_helper(template, i, &helper); i++)
+        if (!may_launch(template, helper.launch->entry, &defined))
+            add_unlaunched(&names, template, helper.launch->entry);
+    for (size_t i = 0; i < template->launch_count; i++) {
+        const char *entry = template->launches[i].entry;
+        bool launched = helpers ? is_helper(template, entry) || strpbrk(entry, "<:") != NULL
+                                : may_launch(template, entry, &defined);
+        if (!launched)
+            add_unlaunched(&names, template, entry);
+    }
     bindings_release(&defined);
-    return difference(template, &all, &launched);
-}
-
-/* Entries of launches that no helper launches, too, unless they are C++ names: the first compilation of a
- * run shows whether these exist. */
-static struct names unlaunched_by_helpers(const struct template *template)
-{
-    struct names all = {0};
-    struct names launched = {0};
-    if (has_symbols(template))
-        return all;
-    add_helpers(&launched, template);
-    for (size_t i = 0; i < template->name_expression_count; i++)
-        names_add(&launched, template->name_expressions[i]);
-    add_launches(&all, template);
-    return difference(template, &all, &launched);
+    return names;
 }
 
 /* --- together --- */
@@ -240,9 +220,10 @@ static void add_entries(struct options *options, const struct template *template
 }
 
 static int make_options(const struct template *template, const struct bindings *parameters,
-                        const struct bindings *problem, const struct names *unlaunched,
-                        struct options *options, struct error *error)
+                        const struct bindings *problem, bool helpers, struct options *options,
+                        struct error *error)
 {
+    struct names unlaunched = unlaunched_by(template, helpers, parameters, problem);
     const struct scope outer = {problem, NULL};
     const struct scope scope = {parameters, &outer};
     struct evaluation evaluation = {&scope, error, 0};
@@ -253,7 +234,8 @@ static int make_options(const struct template *template, const struct bindings *
     options_add_headers(options, &template->source);
     for (size_t i = 1; i < template->source.unit_count; i++)
         add_option(options, COMPILER_OPTION_UNIT, template->source.files[i].path);
-    add_entries(options, template, unlaunched);
+    add_entries(options, template, &unlaunched);
+    free(unlaunched.items);
     size_t before = options->count;
     add_definitions(options, template->parameters, template->parameter_count, parameters);
     add_definitions(options, template->problem, template->problem_count, problem);
@@ -265,19 +247,13 @@ static int make_options(const struct template *template, const struct bindings *
 int variant_options(const struct template *template, const struct bindings *parameters,
                     const struct bindings *problem, struct options *options, struct error *error)
 {
-    struct names unlaunched = unlaunched_by_variant(template, parameters, problem);
-    int status = make_options(template, parameters, problem, &unlaunched, options, error);
-    free(unlaunched.items);
-    return status;
+    return make_options(template, parameters, problem, false, options, error);
 }
 
 int helper_options(const struct template *template, const struct bindings *defaults,
                    const struct bindings *problem, struct options *options, struct error *error)
 {
-    struct names unlaunched = unlaunched_by_helpers(template);
-    int status = make_options(template, defaults, problem, &unlaunched, options, error);
-    free(unlaunched.items);
-    return status;
+    return make_options(template, defaults, problem, true, options, error);
 }
 
 void variant_headers(const struct template *template, const struct bindings *parameters,
@@ -306,12 +282,8 @@ void options_copy(struct options *copy, const struct options *options)
 
 void options_release(struct options *options)
 {
-    for (size_t i = 0; i < options->count; i++)
-        free(options->items[i]);
-    for (size_t i = 0; i < options->header_count; i++)
-        free(options->headers[i]);
-    free(options->items);
-    free(options->headers);
+    texts_free(options->items, options->count);
+    texts_free(options->headers, options->header_count);
     *options = (struct options){0};
 }
 

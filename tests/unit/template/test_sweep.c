@@ -242,7 +242,8 @@ static void templates_are_found(void **state)
     assert_int_equal(scratch_write("configs/scan.ini", "[sweep]\ntuned = x\n[scan]\nn = 4\n"), 0);
     assert_path("[scan]\n", "configs/../kernel_templates/scan.ini");
     static const char none[] = "no template 'scan'; 'configs/./scan.ini' is not one, since it has "
-                               "no [launch.NAME] section";
+                               "no [launch.NAME] section; name its folder with 'templates' in "
+                               "[sweep]";
     assert_int_equal(load_only("[sweep]\ntemplates = .\n[scan]\n", NULL, 0), ERROR_CONFIG);
     assert_string_equal(error.message, none);
     assert_int_equal(unlink("kernel_templates/scan.ini"), 0);
