@@ -67,9 +67,13 @@ int application_compile_source(struct application_compiler *compiler, const stru
         *compiled = !read_cached(own, compilation);
     }
     if (*compiled)
-        status =
-            nvrtc_compile(compiler->nvrtc, source->files[0].path, source->files[0].text, arch,
-                          (const char *const *)options->items, options->count, compilation, error);
+        status = nvrtc_compile(compiler->nvrtc,
+                               &(struct nvrtc_job){.name = source->files[0].path,
+                                                   .text = source->files[0].text,
+                                                   .arch = arch,
+                                                   .options = (const char *const *)options->items,
+                                                   .option_count = options->count},
+                               compilation, error);
     if (status == 0 && *compiled) /* from the headers as they are now */
         status = source_check(source, error);
     if (status == 0 && compilation->cubin == NULL)

@@ -58,7 +58,8 @@ static int compile_once(struct server *server, const json_t *request, char **byt
     const json_t *headers = json_object_get(request, "headers");
     const char *key = json_string_value(json_object_get(request, "key"));
     json_int_t definitions = json_integer_value(json_object_get(request, "definitions"));
-    struct precompilation job = {.arch = json_string_value(json_object_get(request, "arch"))};
+    struct nvrtc_job job = {.arch = json_string_value(json_object_get(request, "arch")),
+                            .ptx = key == NULL};
     struct compilation compilation = {0};
     int status = staging_place(&server->staging, server->channel, request, error);
     if (status == 0 &&
@@ -71,14 +72,15 @@ static int compile_once(struct server *server, const json_t *request, char **byt
     job.definition_count =
         definitions > 0 && (size_t)definitions <= job.option_count ? (size_t)definitions : 0;
     job.headers = read_texts(headers, &job.header_count);
-    if (key == NULL) {
-        status = nvrtc_compile_ptx(server->nvrtc, job.name, job.text, job.arch, job.options,
-                                   job.option_count, bytes, error);
-        *count = status == 0 ? strlen(*bytes) : 0;
-    } else {
-        status = precompiler_compile(&server->precompiler, &job, &compilation, error);
-        if (status == 0)
-            *bytes = cubin_cache_entry(key, &compilation, count);
+    status = precompiler_compile(&server->precompiler, &job, &compilation, error);
+    if (status == 0 && !job.ptx) {
+        *bytes = cubin_cache_entry(key, &compilation, count);
+    } else if (status == 0 && compilation.cubin == NULL) {
+        status = error_set(error, ERROR_CONFIG, "%s", compilation.log);
+    } else if (status == 0) {
+        *bytes = compilation.cubin;
+        *count = compilation.cubin_bytes;
+        compilation.cubin = NULL;
     }
     compilation_release(&compilation);
     free((void *)job.options);

@@ -264,31 +264,42 @@ void nvrtc_strip_log(char *log)
 
 /* --- one run of the compiler over one unit --- */
 
-/* What is the same for every unit of a source. */
-struct program_options {
-    struct nvrtc *nvrtc;
-    const char *arch;           /* with its suffix, "sm_90a" */
-    const char *const *options; /* with those of template/compiler_option.h */
-    size_t option_count;
-    bool relocatable; /* to be linked */
-    bool ptx;         /* the result is not a cubin, but PTX with a null character behind it */
-    bool quiet;       /* no resource usage in the log */
-};
-
 /* A translation unit. Its texts are borrowed. */
 struct unit {
     const char *name; /* in messages */
     const char *text;
-    const char **entries; /* the C++ names of the kernels that it has, to be instantiated */
+    const char **entries; /* the C++ names of the kernels that it has, to be instantiated; */
+    char **symbols;       /* and what they are called in its cubin */
     size_t entry_count;
 };
 
-/* A program while it is compiled. */
+/* How the units of a source are compiled. */
+struct program_options {
+    struct nvrtc *nvrtc;
+    const struct nvrtc_job *job;
+    const char *arch; /* with its suffix, "sm_90a" */
+    bool relocatable; /* to be linked */
+    bool quiet;       /* no resource usage in the log */
+};
+
+/* A unit while it is compiled. */
 struct program {
+    const struct program_options *options;
     const struct nvrtc *nvrtc;
-    const struct unit *unit;
+    struct unit *unit;
+    bool reduced; /* leaves out what the launched kernels do not need */
     nvrtcProgram handle;
 };
+
+/* The value of the next of our options that begin with the prefix, from `*at` on, which moves behind it; NULL:
+ * there is none. */
+static const char *next_option(const struct nvrtc_job *job, size_t *at, const char *prefix)
+{
+    const char *value = NULL;
+    while (*at < job->option_count && value == NULL)
+        value = compiler_option_value(job->options[(*at)++], prefix);
+    return value;
+}
 
 static void add_text(struct text_list *list, char *text)
 {
@@ -308,44 +319,42 @@ static void add_text(struct text_list *list, char *text)
 
 /* Options instead of a text in front: a header that is to be precompiled must come first. A #line
  * cannot name every file. */
-static bool hides_by_options(const struct program_options *options, const struct unit *unit)
+static bool hides_by_options(const struct program *program)
 {
-    for (size_t i = 0; i < options->option_count; i++)
-        if (strstr(options->options[i], "-pch=") != NULL)
+    const struct nvrtc_job *job = program->options->job;
+    for (size_t i = 0; i < job->option_count; i++)
+        if (strstr(job->options[i], "-pch=") != NULL)
             return true;
-    return strpbrk(unit->name, "\"\\\n") != NULL;
+    return strpbrk(program->unit->name, "\"\\\n") != NULL;
 }
 
 /* The unit's text, with macros in front that hide kernels, and its name unless the compiler knows it; a new
  * string. */
-static char *whole_text(const struct program_options *options, const struct unit *unit, bool hide)
+static char *whole_text(const struct program *program)
 {
+    const struct unit *unit = program->unit;
+    bool by_options = hides_by_options(program);
     char *text = alloc_string("");
-    for (size_t i = 0; i < options->option_count && hide; i++) {
-        const char *name = compiler_option_value(options->options[i], COMPILER_OPTION_UNLAUNCHED);
-        if (name == NULL)
-            continue;
+    const char *name;
+    size_t at = 0;
+    while (program->reduced && !by_options &&
+           (name = next_option(program->options->job, &at, COMPILER_OPTION_UNLAUNCHED)) != NULL)
         alloc_append(&text, "#define " HIDE_FORMAT(" ") "\n", name, name, name);
-    }
-    char *whole =
-        text[0] != '\0' || (options->nvrtc->root[0] != '\0' && !hides_by_options(options, unit))
-            ? alloc_format("%s#line 1 \"%s\"\n%s", text, unit->name, unit->text)
-            : alloc_string(unit->text);
-    free(text);
-    return whole;
+    if (text[0] != '\0' || (program->nvrtc->root[0] != '\0' && !by_options))
+        alloc_append(&text, "#line 1 \"%s\"\n", unit->name);
+    alloc_append(&text, "%s", unit->text);
+    return text;
 }
 
 /* cooperative_groups.h includes most of CCCL unless its own macro says not to, and then takes a
  * tenth of the time. --minimal leaves out textures and the runtime's functions, for example. */
-static void add_reductions(struct text_list *list, const struct program_options *options,
-                           const struct unit *unit)
+static void add_reductions(struct text_list *list, const struct program *program)
 {
-    bool by_options = hides_by_options(options, unit);
+    bool by_options = hides_by_options(program);
     bool hidden = false;
-    for (size_t i = 0; i < options->option_count; i++) {
-        const char *name = compiler_option_value(options->options[i], COMPILER_OPTION_UNLAUNCHED);
-        if (name == NULL)
-            continue;
+    const char *name;
+    for (size_t at = 0;
+         (name = next_option(program->options->job, &at, COMPILER_OPTION_UNLAUNCHED)) != NULL;) {
         hidden = true;
         if (by_options)
             add_text(list, alloc_format("-D" HIDE_FORMAT("="), name, name, name));
@@ -353,37 +362,37 @@ static void add_reductions(struct text_list *list, const struct program_options 
     if (hidden) /* "was declared but never referenced": what only a hidden kernel uses */
         add_text(list, alloc_string("--diag-suppress=177"));
     add_text(list, alloc_string("-D_CG_LIMIT_INCLUDED_DEPENDENCIES"));
-    if (options->nvrtc->major >= 13)
+    if (program->nvrtc->major >= 13)
         add_text(list, alloc_string("--minimal"));
 }
 
 /* --- compiling --- */
 
 /* NVRTC's options. */
-static struct text_list all_options(const struct program_options *options, const struct unit *unit,
-                                    bool reduced)
+static struct text_list all_options(const struct program *program)
 {
-    const struct nvrtc *nvrtc = options->nvrtc;
+    const struct program_options *options = program->options;
+    const struct nvrtc *nvrtc = program->nvrtc;
     struct text_list list = {0};
     bool standard_given = false;
     add_text(&list, alloc_format("-arch=%s", options->arch));
-    for (size_t i = 0; i < options->option_count; i++) {
-        const char *option = options->options[i];
+    for (size_t i = 0; i < options->job->option_count; i++) {
+        const char *option = options->job->options[i];
         if (compiler_option_value(option, COMPILER_OPTION_PREFIX) != NULL)
             continue;
-        bool folder = strncmp(option, "-I", 2) == 0;
+        bool folder = begins_with(option, "-I");
         add_text(&list,
                  folder ? alloc_format("-I%s%s", nvrtc->root, option + 2) : alloc_string(option));
-        if (strncmp(option, "-std", 4) == 0 || strncmp(option, "--std", 5) == 0)
+        if (begins_with(option, "-std") || begins_with(option, "--std"))
             standard_given = true;
     }
     if (!standard_given)
         add_text(&list, alloc_string("-std=c++17"));
-    if (reduced)
-        add_reductions(&list, options, unit);
+    if (program->reduced)
+        add_reductions(&list, program);
     if (options->relocatable)
         add_text(&list, alloc_string("--relocatable-device-code=true"));
-    if (!options->quiet)
+    if (!options->quiet && !options->job->ptx)
         add_text(&list, alloc_string("--ptxas-options=-v"));
     if (nvrtc->major >= 13) /* a result from the driver's cache has no log */
         add_text(&list, alloc_string("--no-cache"));
@@ -402,30 +411,28 @@ static int failed(const struct program *program, const char *call, nvrtcResult r
                      nvrtc->path, log[0] != '\0' ? ": " : "", log);
 }
 
-/* Makes the program, with the standard headers that its options name. */
-static int create_program(struct program *program, const struct program_options *options,
-                          bool reduced, struct error *error)
+/* Makes the program, with the standard headers that its options name, and with a header for each absolute path in
+ * #includes, which includes the copy. */
+static int create_program(struct program *program, struct error *error)
 {
-    bool hide = reduced && !hides_by_options(options, program->unit);
     const struct nvrtc *nvrtc = program->nvrtc;
-    char *text = whole_text(options, program->unit, hide);
+    char *text = whole_text(program);
     char *name = alloc_format("%s%s", nvrtc->root, program->unit->name);
-    struct text_list absolute = {0}; /* each includes the copy */
+    struct text_list absolute = {0};
     const char **names = NULL;
     const char **texts = NULL;
+    const char *value;
     size_t count = 0;
-    for (size_t i = 0; i < options->option_count; i++) {
-        const char *value = compiler_option_value(options->options[i], COMPILER_OPTION_HEADER);
-        const struct standard_header *header =
-            value != NULL ? standard_header_find(value, strcspn(value, " ")) : NULL;
+    size_t texts_count = 0;
+    for (size_t at = 0;
+         (value = next_option(program->options->job, &at, COMPILER_OPTION_HEADER)) != NULL;) {
+        const struct standard_header *header = standard_header_find(value, strcspn(value, " "));
         if (header == NULL)
             continue;
-        size_t texts_count = count;
         *ARRAY_APPEND(names, count) = header->name;
         *ARRAY_APPEND(texts, texts_count) = header->text;
     }
     for (size_t i = 0; i < nvrtc->absolute.count; i++) {
-        size_t texts_count = count;
         add_text(&absolute,
                  alloc_format("#include \"%s%s\"\n", nvrtc->root, nvrtc->absolute.items[i]));
         *ARRAY_APPEND(names, count) = nvrtc->absolute.items[i];
@@ -462,10 +469,11 @@ static char *read_log(const struct program *program)
     return log;
 }
 
-static int read_result(const struct program *program, bool ptx, struct compilation *compilation,
+static int read_result(const struct program *program, struct compilation *compilation,
                        struct error *error)
 {
     const struct nvrtc *nvrtc = program->nvrtc;
+    bool ptx = program->options->job->ptx;
     size_t bytes = 0;
     nvrtcResult result = ptx ? nvrtc->GetPTXSize(program->handle, &bytes)
                              : nvrtc->GetCUBINSize(program->handle, &bytes);
@@ -482,19 +490,17 @@ static int read_result(const struct program *program, bool ptx, struct compilati
     return failed(program, ptx ? "nvrtcGetPTX" : "nvrtcGetCUBIN", result, "", error);
 }
 
-static int read_symbols(const struct program *program, struct compilation *compilation,
-                        struct error *error)
+static int read_symbols(const struct program *program, struct error *error)
 {
-    for (size_t i = 0; i < program->unit->entry_count; i++) {
-        const char *entry = program->unit->entries[i];
+    struct unit *unit = program->unit;
+    for (size_t i = 0; i < unit->entry_count; i++) {
         const char *symbol = NULL;
-        nvrtcResult result = program->nvrtc->GetLoweredName(program->handle, entry, &symbol);
+        nvrtcResult result =
+            program->nvrtc->GetLoweredName(program->handle, unit->entries[i], &symbol);
         if (result != NVRTC_SUCCESS || symbol == NULL)
             return failed(program, "nvrtcGetLoweredName", result, "", error);
-        struct compiled_kernel *kernel =
-            ARRAY_APPEND(compilation->kernels, compilation->kernel_count);
-        kernel->entry = alloc_string(entry);
-        kernel->symbol = alloc_string(symbol);
+        free(unit->symbols[i]);
+        unit->symbols[i] = alloc_string(symbol);
     }
     return 0;
 }
@@ -546,10 +552,10 @@ bool nvrtc_log_lacks_memory(const char *log)
            (stopped && strstr(log, "error   :") == NULL);
 }
 
-static int compile_program(const struct program *program, const struct program_options *options,
-                           bool reduced, struct compilation *compilation, struct error *error)
+static int compile_program(const struct program *program, struct compilation *compilation,
+                           struct error *error)
 {
-    struct text_list list = all_options(options, program->unit, reduced);
+    struct text_list list = all_options(program);
     struct held_signals held;
     held_signals_begin(&held);
     if (program->nvrtc->SetFlowCallback != NULL)
@@ -570,18 +576,19 @@ static int compile_program(const struct program *program, const struct program_o
         return error_set(error, ERROR_INTERRUPTED, "interrupted");
     if (result != NVRTC_SUCCESS)
         return failed(program, "nvrtcCompileProgram", result, compilation->log, error);
-    int status = read_result(program, options->ptx, compilation, error);
-    return status != 0 ? status : read_symbols(program, compilation, error);
+    int status = read_result(program, compilation, error);
+    return status != 0 ? status : read_symbols(program, error);
 }
 
-static int run_program(const struct program_options *options, const struct unit *unit, bool reduced,
+static int run_program(const struct program_options *options, struct unit *unit, bool reduced,
                        struct compilation *compilation, struct error *error)
 {
-    struct program program = {.nvrtc = options->nvrtc, .unit = unit};
+    struct program program = {
+        .options = options, .nvrtc = options->nvrtc, .unit = unit, .reduced = reduced};
     *compilation = (struct compilation){0};
-    int status = create_program(&program, options, reduced, error);
+    int status = create_program(&program, error);
     if (status == 0)
-        status = compile_program(&program, options, reduced, compilation, error);
+        status = compile_program(&program, compilation, error);
     if (program.handle != NULL)
         (void)options->nvrtc->DestroyProgram(&program.handle);
     return status;
@@ -597,10 +604,10 @@ static bool may_be_reductions(const struct compilation *compilation)
 /*
  * Compiles without the kernels that the options say are not launched, and without the parts of
  * CUDA C++ that --minimal leaves out; if the front end refuses that, compiles the whole unit.
- * Returns 0 with a log, and if the unit compiled, with the cubin or PTX and with the entries'
- * symbols, as kernels without figures. Returns ERROR_WORKER if NVRTC itself fails.
+ * Returns 0 with a log, and if the unit compiled, with the cubin or PTX and with the unit's symbols. Returns
+ * ERROR_WORKER if NVRTC itself fails.
  */
-static int program_run(const struct program_options *options, const struct unit *unit,
+static int program_run(const struct program_options *options, struct unit *unit,
                        struct compilation *compilation, struct error *error)
 {
     struct nvrtc *nvrtc = options->nvrtc;
@@ -690,13 +697,13 @@ static int unknown_architecture(const struct nvrtc *nvrtc, const char *arch, str
 enum { FIRST_WITH_FEATURES = 90 };
 
 /* `arch` with the suffix that an option asks for, unless it has one: "sm_90a". Free it. */
-static char *full_arch(const char *arch, const char *const *options, size_t option_count)
+static char *full_arch(const struct nvrtc_job *job)
 {
-    bool wanted = false;
-    for (size_t i = 0; i < option_count; i++)
-        wanted = wanted || strcmp(options[i], COMPILER_OPTION_ARCHITECTURE_FEATURES) == 0;
-    bool has_suffix = arch[0] != '\0' && strchr("af", arch[strlen(arch) - 1]) != NULL;
-    return alloc_format("%s%s", arch, wanted && !has_suffix ? "a" : "");
+    size_t at = 0;
+    bool wanted = next_option(job, &at, COMPILER_OPTION_ARCHITECTURE_FEATURES) != NULL;
+    bool has_suffix =
+        job->arch[0] != '\0' && strchr("af", job->arch[strlen(job->arch) - 1]) != NULL;
+    return alloc_format("%s%s", job->arch, wanted && !has_suffix ? "a" : "");
 }
 
 /* A new string, as the compiler would say it; NULL if the architecture has the features. */
@@ -722,59 +729,55 @@ struct units {
 static void units_release(struct units *units)
 {
     for (size_t i = 0; i < units->count; i++) {
-        free(units->items[i].entries);
+        struct unit *unit = &units->items[i];
+        for (size_t j = 0; j < unit->entry_count; j++)
+            free(unit->symbols[j]);
+        free(unit->entries);
+        free(unit->symbols);
         free(units->texts[i]);
     }
     free(units->items);
     free(units->texts);
-    *units = (struct units){0};
 }
 
-static struct unit *add_unit(struct units *units, const char *name, const char *text, char *owned)
+static void add_unit(struct units *units, const char *name, const char *text, char *owned)
 {
     size_t count = units->count;
     *ARRAY_APPEND(units->texts, count) = owned;
-    struct unit *unit = ARRAY_APPEND(units->items, units->count);
-    unit->name = name;
-    unit->text = text;
-    return unit;
+    *ARRAY_APPEND(units->items, units->count) = (struct unit){.name = name, .text = text};
 }
 
 /* Gives an entry to the first unit that declares it itself, or to the first unit of all. */
 static void add_entry(const struct units *units, const char *entry)
 {
     size_t found = 0;
-    for (size_t i = units->count; i-- > 1;)
-        if (source_signature_declares(units->items[i].text, entry))
-            found = i;
-    if (source_signature_declares(units->items[0].text, entry))
-        found = 0;
-    struct unit *unit = &units->items[found];
+    while (found < units->count && !source_signature_declares(units->items[found].text, entry))
+        found++;
+    struct unit *unit = &units->items[found < units->count ? found : 0];
+    size_t count = unit->entry_count;
+    *ARRAY_APPEND(unit->symbols, count) = NULL;
     *ARRAY_APPEND(unit->entries, unit->entry_count) = entry;
 }
 
 /* The source itself and the units and entries that the options name. */
-static int collect_units(struct units *units, const char *root, const char *name, const char *text,
-                         const char *const *options, size_t option_count, struct error *error)
+static int collect_units(struct units *units, const char *root, const struct nvrtc_job *job,
+                         struct error *error)
 {
     int status = 0;
+    const char *value;
     *units = (struct units){0};
-    (void)add_unit(units, name, text, NULL);
-    for (size_t i = 0; i < option_count && status == 0; i++) {
-        const char *path = compiler_option_value(options[i], COMPILER_OPTION_UNIT);
+    add_unit(units, job->name, job->text, NULL);
+    for (size_t at = 0;
+         status == 0 && (value = next_option(job, &at, COMPILER_OPTION_UNIT)) != NULL;) {
         char *owned = NULL;
-        if (path == NULL)
-            continue;
-        char *file = alloc_format("%s%s", root, path);
+        char *file = alloc_format("%s%s", root, value);
         status = read_file(file, &owned, NULL, error);
         free(file);
-        (void)add_unit(units, path, owned, owned);
+        add_unit(units, value, owned, owned);
     }
-    for (size_t i = 0; i < option_count && status == 0; i++) {
-        const char *entry = compiler_option_value(options[i], COMPILER_OPTION_ENTRY);
-        if (entry != NULL)
-            add_entry(units, entry);
-    }
+    for (size_t at = 0;
+         status == 0 && (value = next_option(job, &at, COMPILER_OPTION_ENTRY)) != NULL;)
+        add_entry(units, value);
     return status;
 }
 
@@ -785,38 +788,34 @@ static bool explains_refusal(const char *log)
     return strstr(log, "error") != NULL || strstr(log, "fatal") != NULL;
 }
 
-/* Adds the parsed kernel `from` to `compilation`, as `entry`, which is called `symbol` in it. */
+/* Adds a kernel of the log to `compilation`, as `entry`; NULL: as it is called there. */
 static void add_kernel(struct compilation *compilation, const struct compiled_kernel *from,
-                       const char *entry, const char *symbol)
+                       const char *entry)
 {
     struct compiled_kernel *kernel = ARRAY_APPEND(compilation->kernels, compilation->kernel_count);
     *kernel = *from;
-    kernel->entry = alloc_string(entry);
-    kernel->symbol = symbol != NULL && strcmp(entry, symbol) != 0 ? alloc_string(symbol) : NULL;
+    kernel->entry = alloc_string(entry != NULL ? entry : from->entry);
+    kernel->symbol = strcmp(kernel->entry, from->entry) != 0 ? alloc_string(from->entry) : NULL;
     kernel->max_threads_per_block =
         cubin_elf_max_threads(compilation->cubin, compilation->cubin_bytes, from->entry);
 }
 
-/* Takes the kernels of the log, under the template's names if it has any for them. Takes over
- * `names`, which are kernels without figures. */
-static void take_kernels(struct compilation *compilation, struct compilation *names)
+/* Takes the kernels of the log, under the template's names if it has any for them. */
+static void take_kernels(struct compilation *compilation, const struct units *units)
 {
     struct compilation parsed = {0};
     nvrtc_parse_log(compilation->log, &parsed.kernels, &parsed.kernel_count);
     for (size_t i = 0; i < parsed.kernel_count; i++) {
         const struct compiled_kernel *kernel = &parsed.kernels[i];
-        bool named = false;
-        for (size_t j = 0; j < names->kernel_count; j++) {
-            if (strcmp(names->kernels[j].symbol, kernel->entry) != 0)
-                continue;
-            add_kernel(compilation, kernel, names->kernels[j].entry, kernel->entry);
-            named = true;
-        }
-        if (!named)
-            add_kernel(compilation, kernel, kernel->entry, NULL);
+        size_t before = compilation->kernel_count;
+        for (const struct unit *unit = units->items; unit < units->items + units->count; unit++)
+            for (size_t j = 0; j < unit->entry_count; j++)
+                if (unit->symbols[j] != NULL && strcmp(unit->symbols[j], kernel->entry) == 0)
+                    add_kernel(compilation, kernel, unit->entries[j]);
+        if (compilation->kernel_count == before)
+            add_kernel(compilation, kernel, NULL);
     }
     compilation_release(&parsed);
-    compilation_release(names);
 }
 
 /* Takes out what the linker counts in a block that has any shared memory. */
@@ -828,18 +827,8 @@ static void deduct_reserved(struct compilation *compilation, const char *arch)
             compilation->kernels[i].shared_bytes -= RESERVED_BYTES;
 }
 
-/* Moves the kernels that program_run() has named out of `compilation`. */
-static void move_names(struct compilation *compilation, struct compilation *names)
-{
-    for (size_t i = 0; i < compilation->kernel_count; i++)
-        *ARRAY_APPEND(names->kernels, names->kernel_count) = compilation->kernels[i];
-    free(compilation->kernels);
-    compilation->kernels = NULL;
-    compilation->kernel_count = 0;
-}
-
 /* Compiles a unit; if that fails without a message, once more. */
-static int compile_unit(struct program_options *options, const struct unit *unit,
+static int compile_unit(struct program_options *options, struct unit *unit,
                         struct compilation *compilation, struct error *error)
 {
     int status = program_run(options, unit, compilation, error);
@@ -852,10 +841,10 @@ static int compile_unit(struct program_options *options, const struct unit *unit
 }
 
 /* Compiles each unit and links them. What links is the last word on a kernel's resource usage. */
-static int compile_and_link(struct nvrtc *nvrtc, struct program_options *options,
-                            const struct units *units, struct compilation *compilation,
-                            struct compilation *names, struct error *error)
+static int compile_and_link(struct program_options *options, const struct units *units,
+                            struct compilation *compilation, struct error *error)
 {
+    struct nvrtc *nvrtc = options->nvrtc;
     struct linker_input *inputs = alloc_zeroed(units->count, sizeof *inputs);
     struct compilation *parts = alloc_zeroed(units->count, sizeof *parts);
     bool compiled = true;
@@ -863,7 +852,6 @@ static int compile_and_link(struct nvrtc *nvrtc, struct program_options *options
     for (size_t i = 0; i < units->count && status == 0 && compiled; i++) {
         status = compile_unit(options, &units->items[i], &parts[i], error);
         compiled = status == 0 && parts[i].cubin != NULL;
-        move_names(&parts[i], names);
         alloc_append(&compilation->log, "%s", parts[i].log != NULL ? parts[i].log : "");
         inputs[i] =
             (struct linker_input){units->items[i].name, parts[i].cubin, parts[i].cubin_bytes};
@@ -884,43 +872,40 @@ static int compile_and_link(struct nvrtc *nvrtc, struct program_options *options
 static int compile_ptx(const struct program_options *options, const struct units *units,
                        struct compilation *compilation, struct error *error)
 {
-    char *ptx = alloc_string("");
+    char *ptx = NULL;
     int status = 0;
-    for (size_t i = 0; i < units->count && status == 0; i++) {
-        const struct unit *unit = &units->items[i];
+    for (size_t i = 0; i < units->count && status == 0 && compilation->log == NULL; i++) {
+        struct unit *unit = &units->items[i];
         struct compilation part;
         status = program_run(options, unit, &part, error);
         if (status == 0 && part.cubin == NULL)
-            status =
-                error_set(error, ERROR_WORKER, "'%s' does not compile: %s", unit->name, part.log);
-        else if (status == 0 && units->count > 1)
-            alloc_append(&ptx, "// %s\n%s", unit->name, (const char *)part.cubin);
-        else if (status == 0)
+            compilation->log = alloc_format("'%s' does not compile: %s", unit->name, part.log);
+        if (status == 0 && part.cubin != NULL && units->count > 1)
+            alloc_append(&ptx, "// %s\n", unit->name);
+        if (status == 0 && part.cubin != NULL)
             alloc_append(&ptx, "%s", (const char *)part.cubin);
         compilation_release(&part);
     }
-    compilation->cubin = ptx;
+    if (status == 0 && compilation->log == NULL) {
+        compilation->cubin = ptx;
+        compilation->cubin_bytes = strlen(ptx);
+    } else {
+        free(ptx);
+    }
     return status;
 }
 
 static int compile_cubin(struct program_options *options, const struct units *units,
                          struct compilation *compilation, struct error *error)
 {
-    struct compilation names = {0};
-    int status;
-    if (units->count > 1) {
-        status = compile_and_link(options->nvrtc, options, units, compilation, &names, error);
-    } else {
-        status = compile_unit(options, &units->items[0], compilation, error);
-        move_names(compilation, &names);
-    }
+    int status = units->count > 1 ? compile_and_link(options, units, compilation, error)
+                                  : compile_unit(options, &units->items[0], compilation, error);
     if (status == 0 && compilation->cubin != NULL)
-        take_kernels(compilation, &names);
+        take_kernels(compilation, units);
     if (status == 0 && units->count > 1 && linker_counts_reserved(options->nvrtc->linker))
         deduct_reserved(compilation, options->arch);
     if (status == 0)
         nvrtc_strip_log(compilation->log);
-    compilation_release(&names);
     return status;
 }
 
@@ -928,54 +913,26 @@ static int compile_cubin(struct program_options *options, const struct units *un
  * held_signals). */
 static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
 
-static int compile(struct nvrtc *nvrtc, const char *name, const char *text, const char *arch,
-                   const char *const *options, size_t option_count, bool ptx,
-                   struct compilation *compilation, struct error *error)
+int nvrtc_compile(struct nvrtc *nvrtc, const struct nvrtc_job *job, struct compilation *compilation,
+                  struct error *error)
 {
     struct units units;
     *compilation = (struct compilation){0};
-    if (!knows_architecture(nvrtc, arch))
-        return unknown_architecture(nvrtc, arch, error);
-    char *full = full_arch(arch, options, option_count);
-    compilation->log = refuse_features(full);
-    int status = collect_units(&units, nvrtc->root, name, text, options, option_count, error);
-    struct program_options all = {.nvrtc = nvrtc,
-                                  .arch = full,
-                                  .options = options,
-                                  .option_count = option_count,
-                                  .relocatable = units.count > 1,
-                                  .ptx = ptx,
-                                  .quiet = ptx};
+    if (!knows_architecture(nvrtc, job->arch))
+        return unknown_architecture(nvrtc, job->arch, error);
+    char *arch = full_arch(job);
+    compilation->log = refuse_features(arch);
+    int status = collect_units(&units, nvrtc->root, job, error);
+    struct program_options options = {
+        .nvrtc = nvrtc, .job = job, .arch = arch, .relocatable = units.count > 1};
     if (status == 0 && compilation->log == NULL) {
         (void)pthread_mutex_lock(&one_at_a_time);
-        status = ptx ? compile_ptx(&all, &units, compilation, error)
-                     : compile_cubin(&all, &units, compilation, error);
+        status = job->ptx ? compile_ptx(&options, &units, compilation, error)
+                          : compile_cubin(&options, &units, compilation, error);
         (void)pthread_mutex_unlock(&one_at_a_time);
     }
     units_release(&units);
-    free(full);
-    return status;
-}
-
-int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const char *arch,
-                  const char *const *options, size_t option_count, struct compilation *compilation,
-                  struct error *error)
-{
-    return compile(nvrtc, name, text, arch, options, option_count, false, compilation, error);
-}
-
-int nvrtc_compile_ptx(struct nvrtc *nvrtc, const char *name, const char *text, const char *arch,
-                      const char *const *options, size_t option_count, char **ptx,
-                      struct error *error)
-{
-    struct compilation compilation;
-    int status = compile(nvrtc, name, text, arch, options, option_count, true, &compilation, error);
-    if (status == 0 && compilation.cubin == NULL)
-        status = error_set(error, ERROR_CONFIG, "%s", compilation.log);
-    *ptx = status == 0 ? compilation.cubin : NULL;
-    if (status == 0)
-        compilation.cubin = NULL;
-    compilation_release(&compilation);
+    free(arch);
     return status;
 }
 

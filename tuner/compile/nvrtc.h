@@ -35,11 +35,23 @@ const char *nvrtc_path(const struct nvrtc *nvrtc);
 /* The compute capabilities that it compiles for, ascending (75, 80, …); owned by nvrtc. */
 const int *nvrtc_architectures(const struct nvrtc *nvrtc, size_t *count);
 
+struct nvrtc_job {
+    const char *name; /* of the source, in messages */
+    const char *text;
+    const char *arch;           /* "sm_90", "sm_90a" */
+    const char *const *options; /* ours (template/compiler_option.h) included */
+    size_t option_count;
+    size_t definition_count; /* so many of the last ones are -DNAME=VALUE */
+    const char *const
+        *headers; /* that may be precompiled (precompiler.h); the source begins with them */
+    size_t header_count;
+    bool ptx; /* not a cubin, but PTX for people to read, which ends with a null character */
+};
+
 /*
- * Compiles `text` (called `name` in messages) for `arch` ("sm_90", "sm_90a") with `options`,
- * including our own (template/compiler_option.h), and links the units that they name. Adds the
- * options for the architecture, C++17 (unless one of `options` starts with -std), the toolkit's
- * header folders (searched after the caller's) and --ptxas-options=-v.
+ * Compiles a source, and links the units that its options name. Adds the options for the architecture, C++17
+ * (unless one of `options` starts with -std), the toolkit's header folders (searched after the caller's) and
+ * --ptxas-options=-v.
  *
  * Returns 0 with a cubin. If the source or an option is wrong, returns 0 with a log and no cubin.
  * Returns ERROR_USAGE if NVRTC does not support the architecture (the message lists those it
@@ -47,8 +59,7 @@ const int *nvrtc_architectures(const struct nvrtc *nvrtc, size_t *count);
  * there is none, and ERROR_WORKER if NVRTC or the linker itself fails. Release `compilation` in any case.
  * Threads that compile at once wait for each other.
  */
-int nvrtc_compile(struct nvrtc *nvrtc, const char *name, const char *text, const char *arch,
-                  const char *const *options, size_t option_count, struct compilation *compilation,
+int nvrtc_compile(struct nvrtc *nvrtc, const struct nvrtc_job *job, struct compilation *compilation,
                   struct error *error);
 
 /* The source's files, of which the compiler knows the paths, lie below the folder `root`, which stays the
@@ -66,12 +77,6 @@ bool nvrtc_headers_name(const struct nvrtc *nvrtc, const char *names);
 /* Gives the compiler a heap of `bytes` for precompiled headers and discards the headers in the old
  * one. Returns false if NVRTC does not support this (before 12.8). */
 bool nvrtc_reserve_precompiled(struct nvrtc *nvrtc, size_t bytes);
-
-/* Compiles to PTX, for people to read; free the string. Returns ERROR_WORKER with the log if the
- * source is wrong. */
-int nvrtc_compile_ptx(struct nvrtc *nvrtc, const char *name, const char *text, const char *arch,
-                      const char *const *options, size_t option_count, char **ptx,
-                      struct error *error);
 
 /* Parses the kernels' resource usage from a log, one struct per entry function, in the log's order.
  * Free them as compilation_release() does. */

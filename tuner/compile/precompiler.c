@@ -29,7 +29,7 @@ void precompiler_release(struct precompiler *precompiler)
 }
 
 /* The part before the definitions, which is precompiled. */
-static char *include_lines(const struct precompilation *job)
+static char *include_lines(const struct nvrtc_job *job)
 {
     char *text = alloc_string("");
     for (size_t i = 0; i < job->header_count; i++)
@@ -38,7 +38,7 @@ static char *include_lines(const struct precompilation *job)
     return text;
 }
 
-static char *whole_text(const struct precompilation *job)
+static char *whole_text(const struct nvrtc_job *job)
 {
     char *text = include_lines(job);
     for (size_t i = job->option_count - job->definition_count; i < job->option_count; i++) {
@@ -54,7 +54,7 @@ static char *whole_text(const struct precompilation *job)
 enum { INCLUDE_TOKENS = 4 }; /* #, include, the header and the line's end */
 
 /* Whether the source begins with the #includes of these headers: what comes before could change them. */
-static bool begins_with_headers(const struct precompilation *job)
+static bool begins_with_headers(const struct nvrtc_job *job)
 {
     char *lines = include_lines(job);
     struct source_lexer expected;
@@ -72,10 +72,10 @@ static bool begins_with_headers(const struct precompilation *job)
 }
 
 /* Whether whole_text() works: the name needs no escapes in a #line, and other units would lack the definitions. */
-static bool can_precompile(const struct precompilation *job)
+static bool can_precompile(const struct nvrtc_job *job)
 {
-    bool can =
-        job->header_count > 0 && strpbrk(job->name, "\"\\\n") == NULL && begins_with_headers(job);
+    bool can = job->header_count > 0 && !job->ptx && strpbrk(job->name, "\"\\\n") == NULL &&
+               begins_with_headers(job);
     for (size_t i = 0; i < job->option_count && can; i++)
         can = compiler_option_value(job->options[i], COMPILER_OPTION_UNIT) == NULL;
     return can;
@@ -83,7 +83,7 @@ static bool can_precompile(const struct precompilation *job)
 
 /* A precompiled header is valid for these: headers, defined names, architecture and options. Sets `*names`
  * to the names, each with a line feed. */
-static char *key_of(const struct precompilation *job, char **names)
+static char *key_of(const struct nvrtc_job *job, char **names)
 {
     size_t first = job->option_count - job->definition_count;
     char *key = include_lines(job);
@@ -99,7 +99,7 @@ static char *key_of(const struct precompilation *job, char **names)
 }
 
 /* Compiles with "--use-pch=FILE" or "--create-pch=FILE". Returns whether that gave a cubin. */
-static bool compile_with(const struct precompiler *precompiler, const struct precompilation *job,
+static bool compile_with(const struct precompiler *precompiler, const struct nvrtc_job *job,
                          const char *option, struct compilation *compilation)
 {
     /* 639: the heap is too small; NVRTC then makes a cubin but no header */
@@ -114,8 +114,12 @@ static bool compile_with(const struct precompiler *precompiler, const struct pre
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         *ARRAY_APPEND(options, count) = more[i];
     char *text = whole_text(job);
-    int status = nvrtc_compile(precompiler->nvrtc, job->name, text, job->arch, options, count,
-                               compilation, NULL);
+    const struct nvrtc_job whole = {.name = job->name,
+                                    .text = text,
+                                    .arch = job->arch,
+                                    .options = options,
+                                    .option_count = count};
+    int status = nvrtc_compile(precompiler->nvrtc, &whole, compilation, NULL);
     free(text);
     free(options);
     if (status == 0 && compilation->cubin != NULL)
@@ -124,7 +128,7 @@ static bool compile_with(const struct precompiler *precompiler, const struct pre
     return false;
 }
 
-int precompiler_compile(struct precompiler *precompiler, const struct precompilation *job,
+int precompiler_compile(struct precompiler *precompiler, const struct nvrtc_job *job,
                         struct compilation *compilation, struct error *error)
 {
     char *names = NULL;
@@ -152,7 +156,5 @@ int precompiler_compile(struct precompiler *precompiler, const struct precompila
     }
     free(names);
     free(key);
-    return compiled ? 0
-                    : nvrtc_compile(precompiler->nvrtc, job->name, job->text, job->arch,
-                                    job->options, job->option_count, compilation, error);
+    return compiled ? 0 : nvrtc_compile(precompiler->nvrtc, job, compilation, error);
 }

@@ -24,18 +24,11 @@ struct precompiler {
     size_t uses;         /* compilations that used one */
 };
 
-struct precompilation {
-    const char *name, *text, *arch;
-    const char *const *options, *const *headers;
-    size_t option_count, header_count;
-    size_t definition_count; /* how many of the last options are -DNAME=VALUE */
-};
-
 void precompiler_init(struct precompiler *precompiler, struct nvrtc *nvrtc, const char *folder);
 void precompiler_release(struct precompiler *precompiler);
 
 /* Like nvrtc_compile(). If the source does not compile, the log is that without precompiled headers. */
-int precompiler_compile(struct precompiler *precompiler, const struct precompilation *job,
+int precompiler_compile(struct precompiler *precompiler, const struct nvrtc_job *job,
                         struct compilation *compilation, struct error *error);
 
 #endif

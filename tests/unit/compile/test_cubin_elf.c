@@ -23,7 +23,8 @@ static int compile_source(void **state)
     struct nvrtc *nvrtc = NULL;
     struct error error = {0};
     if (nvrtc_open(&nvrtc, NULL, &error) != 0 ||
-        nvrtc_compile(nvrtc, "k.cu", source, "sm_90", NULL, 0, &compilation, &error) != 0 ||
+        nvrtc_compile(nvrtc, &(struct nvrtc_job){.name = "k.cu", .text = source, .arch = "sm_90"},
+                      &compilation, &error) != 0 ||
         compilation.cubin == NULL) {
         error_print(&error, stderr);
         return -1;

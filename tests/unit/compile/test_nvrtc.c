@@ -172,12 +172,20 @@ static int close_nvrtc(void **state)
     return 0;
 }
 
+static const struct nvrtc_job trivial = {
+    .name = "k.cu", .text = "extern \"C\" __global__ void k() {}", .arch = "sm_90"};
+
 static struct compilation compile(const char *text, const char *arch, const char *const *options,
                                   size_t option_count)
 {
     struct compilation compilation;
     struct error error = {0};
-    if (nvrtc_compile(nvrtc, "k.cu", text, arch, options, option_count, &compilation, &error) != 0)
+    const struct nvrtc_job job = {.name = "k.cu",
+                                  .text = text,
+                                  .arch = arch,
+                                  .options = options,
+                                  .option_count = option_count};
+    if (nvrtc_compile(nvrtc, &job, &compilation, &error) != 0)
         fail_msg("%s", error.message);
     return compilation;
 }
@@ -444,8 +452,7 @@ static void *compile_in_thread(void *good)
     if (nvrtc_open(&own, NULL, NULL) != 0)
         return NULL;
     own->CompileProgram = count_compiling;
-    int status = nvrtc_compile(own, "k.cu", "extern \"C\" __global__ void k() {}", "sm_90", NULL, 0,
-                               &compilation, NULL);
+    int status = nvrtc_compile(own, &trivial, &compilation, NULL);
     *(bool *)good = status == 0 && compilation.cubin != NULL;
     compilation_release(&compilation);
     nvrtc_close(own);
@@ -517,8 +524,7 @@ static int compile_after_an_interrupt(void)
     struct error error;
     interrupt_install();
     (void)raise(SIGINT);
-    int status = nvrtc_compile(nvrtc, "kernel.cu", "extern \"C\" __global__ void k() {}", "sm_90",
-                               NULL, 0, &compilation, &error);
+    int status = nvrtc_compile(nvrtc, &trivial, &compilation, &error);
     compilation_release(&compilation);
     return status;
 }

@@ -51,9 +51,9 @@ static struct precompiler new_precompiler(void)
     return precompiler;
 }
 
-static struct precompilation job_of(const char *text, const char *const *options, size_t count)
+static struct nvrtc_job job_of(const char *text, const char *const *options, size_t count)
 {
-    return (struct precompilation){
+    return (struct nvrtc_job){
         .name = "k.cu",
         .text = text,
         .arch = "sm_90",
@@ -65,7 +65,7 @@ static struct precompilation job_of(const char *text, const char *const *options
     };
 }
 
-static struct compilation compile(struct precompiler *precompiler, const struct precompilation *job)
+static struct compilation compile(struct precompiler *precompiler, const struct nvrtc_job *job)
 {
     struct compilation compilation;
     struct error error = {0};
@@ -78,7 +78,7 @@ static struct compilation compile(struct precompiler *precompiler, const struct 
 static void expect_block_size(struct precompiler *precompiler, const char *definition, int expected)
 {
     const char *const options[] = {"-I.", "-DMODE=2", definition};
-    struct precompilation job = job_of(kernel, options, 3);
+    struct nvrtc_job job = job_of(kernel, options, 3);
     struct compilation compilation = compile(precompiler, &job);
     if (compilation.cubin == NULL)
         fail_msg("refused: %s", compilation.log);
@@ -115,12 +115,10 @@ static void a_source_that_does_not_begin_with_the_header_is_compiled_as_it_is(vo
                                               "{ return BY * x; }\n"),
                      0);
     struct precompiler precompiler = new_precompiler();
-    struct precompilation job = job_of(text, options, 3);
+    struct nvrtc_job job = job_of(text, options, 3);
     struct compilation plain;
     struct compilation compilation = compile(&precompiler, &job);
-    assert_int_equal(nvrtc_compile(nvrtc, job.name, job.text, job.arch, job.options,
-                                   job.option_count, &plain, NULL),
-                     0);
+    assert_int_equal(nvrtc_compile(nvrtc, &job, &plain, NULL), 0);
     assert_int_equal(compilation.cubin_bytes, plain.cubin_bytes);
     assert_memory_equal(compilation.cubin, plain.cubin, plain.cubin_bytes);
     assert_int_equal(precompiler.descriptor, -1);
@@ -144,7 +142,7 @@ static void standard_headers_and_cpp_names_are_no_obstacle(void **state)
     for (size_t i = 0; i < 2; i++) {
         const char *const options[] = {header_option, COMPILER_OPTION_ENTRY "k<int, THREADS>",
                                        definitions[i]};
-        struct precompilation job = job_of(text, options, 3);
+        struct nvrtc_job job = job_of(text, options, 3);
         job.headers = wanted;
         struct compilation compilation = compile(&precompiler, &job);
         if (compilation.cubin == NULL)

@@ -27,7 +27,8 @@ static void load_kernels(void)
     struct error error;
     CUmodule module;
     if (nvrtc_open(&nvrtc, NULL, &error) != 0 ||
-        nvrtc_compile(nvrtc, "k.cu", source, "sm_90", NULL, 0, &compilation, &error) != 0)
+        nvrtc_compile(nvrtc, &(struct nvrtc_job){.name = "k.cu", .text = source, .arch = "sm_90"},
+                      &compilation, &error) != 0)
         fail_msg("%s", error.message);
     const struct driver *cuda = &fixture.driver;
     assert_int_equal(cuda->cuModuleLoadData(&module, compilation.cubin), CUDA_SUCCESS);
