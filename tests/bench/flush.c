@@ -185,8 +185,8 @@ static int open_problem(struct bench *bench, const char *path, const struct temp
     const char *arch = bench->device.gpu.arch;
     int status = build_bind(template, values, false, &parameters, &problem, error);
     variant_defaults(template, &defaults);
-    const struct build tuned = {template, &parameters, &problem, arch, false};
-    const struct build plain = {template, &defaults, &problem, arch, true};
+    const struct build tuned = {template, &parameters, &problem, arch, false, false};
+    const struct build plain = {template, &defaults, &problem, arch, true, false};
     if (status == 0)
         status = compile(&bench->compiler, &tuned, &variant, error);
     if (status == 0)

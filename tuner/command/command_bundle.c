@@ -222,7 +222,7 @@ static int add_cubin(struct bundle *bundle, const struct tuned_entry *entry, siz
 {
     struct bindings parameters = {0};
     struct bindings problem = {0};
-    const struct build build = {template, &parameters, &problem, entry->arch, false};
+    const struct build build = {template, &parameters, &problem, entry->arch, false, false};
     struct options options = {0};
     const struct cubin_origin from = {&template->source, &options, entry->compute_capability};
     bool other_version = strcmp(template->hash, entry->template_hash) != 0;

@@ -92,7 +92,7 @@ static int compile(struct checking *checking, const struct subject *subject,
                    const struct bindings *parameters, bool helpers, struct compilation *compilation)
 {
     const struct build build = {&subject->kernel->template, parameters, subject->problem,
-                                checking->gpu->arch, helpers};
+                                checking->gpu->arch,        helpers,    false};
     struct error fault;
     bool compiled = false;
     int status = single_compile_cubin(&checking->compiler, &build, compilation, &compiled, &fault);

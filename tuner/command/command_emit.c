@@ -53,10 +53,8 @@ static int write_emitted(struct emission *emission, FILE *stream, const struct b
     bool compiled = false;
     char *text = NULL;
     int status = 0;
-    if (emission->cubin || emission->sass)
+    if (emission->cubin || emission->sass || emission->ptx)
         status = single_compile_cubin(&emission->builder, build, &compilation, &compiled, error);
-    else if (emission->ptx)
-        status = single_compile_ptx(&emission->builder, build, &text, error);
     else
         text = build_source(build);
     if (status != 0 && compilation.log != NULL && compilation.log[0] != '\0')
@@ -82,8 +80,12 @@ static int emit(void *user, struct command_input *input, struct error *error)
         return error_set(error, ERROR_USAGE, "choose one of --source, --ptx, --cubin and --sass");
     if (emission->sass && sass_available(error) != 0)
         return error->code;
-    struct build build = {&variant->template, &variant->parameters, &variant->problem,
-                          emission->arch != NULL ? emission->arch : "sm_90", false};
+    struct build build = {&variant->template,
+                          &variant->parameters,
+                          &variant->problem,
+                          emission->arch != NULL ? emission->arch : "sm_90",
+                          false,
+                          emission->ptx};
     int status = command_variant_load(variant, input, error);
     if (status == 0 && output == NULL && emission->cubin && isatty(STDOUT_FILENO))
         status =

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/suggestion.h"
+#include "template/compiler_option.h"
 #include "template/template_load.h"
 
 #include <stdint.h>
@@ -10,10 +11,13 @@
 
 int build_options(const struct build *build, struct options *options, struct error *error)
 {
-    return build->helpers
-               ? helper_options(build->template, build->parameters, build->problem, options, error)
-               : variant_options(build->template, build->parameters, build->problem, options,
-                                 error);
+    int status =
+        build->helpers
+            ? helper_options(build->template, build->parameters, build->problem, options, error)
+            : variant_options(build->template, build->parameters, build->problem, options, error);
+    if (status == 0 && build->ptx)
+        *ARRAY_APPEND(options->items, options->count) = alloc_string(COMPILER_OPTION_PTX);
+    return status;
 }
 
 /* --- messages --- */

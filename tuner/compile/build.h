@@ -18,9 +18,10 @@ struct build {
     const struct bindings *problem;
     const char *arch; /* "sm_90" */
     bool helpers; /* those (helpers.h), and not the launches; the parameters have their defaults */
+    bool ptx;     /* PTX, a text in place of the cubin */
 };
 
-/* As variant_options(). */
+/* As variant_options(), and whether it is PTX. */
 int build_options(const struct build *build, struct options *options, struct error *error);
 
 /* ERROR_CONFIG with the compiler's first error in one line. */

@@ -41,7 +41,6 @@ struct compile_job {
     bool has_cubin;                 /* otherwise `failure` or the compiler's log says why */
     struct compilation compilation; /* kernels and log; no image, unless the
                                        cache could not be written */
-    char *ptx;                      /* of compile_pool_ptx() */
     char failure[256];              /* how its worker was lost; "" if it was not */
     enum error_code failure_code;
     bool timed_out;     /* the worker missed the deadline */
@@ -73,10 +72,6 @@ int compile_pool_set_arch(struct compile_pool *pool, const char *arch, struct er
 int compile_pool_request(struct compile_pool *pool, const struct source *source,
                          const struct options *options, bool urgent, struct compile_job **job,
                          struct error *error);
-
-/* The same to PTX, which no cache has. */
-int compile_pool_ptx(struct compile_pool *pool, const struct source *source,
-                     const struct options *options, struct compile_job **job, struct error *error);
 
 /* The entry of a job that was done cannot be read any more: the next request for it compiles it again. False if
  * that has been tried often enough. */

@@ -51,15 +51,14 @@ static void set_root(struct server *server, const json_t *request)
     free(names);
 }
 
-/* Compiles to a cubin, in the form that it has in the cache, or to PTX: `*count` bytes. */
+/* Compiles to an entry of the cache: `*count` bytes. */
 static int compile_once(struct server *server, const json_t *request, char **bytes, size_t *count,
                         struct error *error)
 {
     const json_t *headers = json_object_get(request, "headers");
     const char *key = json_string_value(json_object_get(request, "key"));
     json_int_t definitions = json_integer_value(json_object_get(request, "definitions"));
-    struct nvrtc_job job = {.arch = json_string_value(json_object_get(request, "arch")),
-                            .ptx = key == NULL};
+    struct nvrtc_job job = {.arch = json_string_value(json_object_get(request, "arch"))};
     struct compilation compilation = {0};
     int status = staging_place(&server->staging, server->channel, request, error);
     if (status == 0 &&
@@ -73,15 +72,8 @@ static int compile_once(struct server *server, const json_t *request, char **byt
         definitions > 0 && (size_t)definitions <= job.option_count ? (size_t)definitions : 0;
     job.headers = read_texts(headers, &job.header_count);
     status = precompiler_compile(&server->precompiler, &job, &compilation, error);
-    if (status == 0 && !job.ptx) {
+    if (status == 0)
         *bytes = cubin_cache_entry(key, &compilation, count);
-    } else if (status == 0 && compilation.cubin == NULL) {
-        status = error_set(error, ERROR_CONFIG, "%s", compilation.log);
-    } else if (status == 0) {
-        *bytes = compilation.cubin;
-        *count = compilation.cubin_bytes;
-        compilation.cubin = NULL;
-    }
     compilation_release(&compilation);
     free((void *)job.options);
     free((void *)job.headers);
@@ -114,11 +106,12 @@ static int serve(struct server *server, const json_t *request, struct error *err
     size_t count = 0;
     struct error failure;
     int status = command != NULL && strcmp(command, "compile") == 0 &&
-                         json_is_string(json_object_get(request, "arch"))
+                         json_is_string(json_object_get(request, "arch")) &&
+                         json_is_string(json_object_get(request, "key"))
                      ? compile(server, request, &bytes, &count, &failure)
                      : error_set(&failure, ERROR_WORKER,
-                                 "expected {\"do\":\"compile\",\"arch\":…,\"options\":[…],"
-                                 "\"files\":[…]}");
+                                 "expected {\"do\":\"compile\",\"arch\":…,\"key\":…,"
+                                 "\"options\":[…],\"files\":[…]}");
     json_t *reply =
         status != 0 ? message_from_error(&failure) : json_pack("{s:s}", "event", "compiled");
     status = channel_send_bytes(server->channel, reply, bytes, count, error);

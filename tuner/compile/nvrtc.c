@@ -279,7 +279,8 @@ struct program_options {
     const struct nvrtc_job *job;
     const char *arch; /* with its suffix, "sm_90a" */
     bool relocatable; /* to be linked */
-    bool quiet;       /* no resource usage in the log */
+    bool ptx;
+    bool quiet; /* no resource usage in the log */
 };
 
 /* A unit while it is compiled. */
@@ -392,7 +393,7 @@ static struct text_list all_options(const struct program *program)
         add_reductions(&list, program);
     if (options->relocatable)
         add_text(&list, alloc_string("--relocatable-device-code=true"));
-    if (!options->quiet && !options->job->ptx)
+    if (!options->quiet && !options->ptx)
         add_text(&list, alloc_string("--ptxas-options=-v"));
     if (nvrtc->major >= 13) /* a result from the driver's cache has no log */
         add_text(&list, alloc_string("--no-cache"));
@@ -473,7 +474,7 @@ static int read_result(const struct program *program, struct compilation *compil
                        struct error *error)
 {
     const struct nvrtc *nvrtc = program->nvrtc;
-    bool ptx = program->options->job->ptx;
+    bool ptx = program->options->ptx;
     size_t bytes = 0;
     nvrtcResult result = ptx ? nvrtc->GetPTXSize(program->handle, &bytes)
                              : nvrtc->GetCUBINSize(program->handle, &bytes);
@@ -874,19 +875,19 @@ static int compile_ptx(const struct program_options *options, const struct units
 {
     char *ptx = NULL;
     int status = 0;
-    for (size_t i = 0; i < units->count && status == 0 && compilation->log == NULL; i++) {
-        struct unit *unit = &units->items[i];
+    bool compiled = true;
+    for (size_t i = 0; i < units->count && compiled; i++) {
         struct compilation part;
-        status = program_run(options, unit, &part, error);
-        if (status == 0 && part.cubin == NULL)
-            compilation->log = alloc_format("'%s' does not compile: %s", unit->name, part.log);
-        if (status == 0 && part.cubin != NULL && units->count > 1)
-            alloc_append(&ptx, "// %s\n", unit->name);
-        if (status == 0 && part.cubin != NULL)
+        status = program_run(options, &units->items[i], &part, error);
+        compiled = status == 0 && part.cubin != NULL;
+        if (compiled && units->count > 1)
+            alloc_append(&ptx, "// %s\n", units->items[i].name);
+        if (compiled)
             alloc_append(&ptx, "%s", (const char *)part.cubin);
+        alloc_append(&compilation->log, "%s", part.log != NULL ? part.log : "");
         compilation_release(&part);
     }
-    if (status == 0 && compilation->log == NULL) {
+    if (compiled) {
         compilation->cubin = ptx;
         compilation->cubin_bytes = strlen(ptx);
     } else {
@@ -923,12 +924,16 @@ int nvrtc_compile(struct nvrtc *nvrtc, const struct nvrtc_job *job, struct compi
     char *arch = full_arch(job);
     compilation->log = refuse_features(arch);
     int status = collect_units(&units, nvrtc->root, job, error);
-    struct program_options options = {
-        .nvrtc = nvrtc, .job = job, .arch = arch, .relocatable = units.count > 1};
+    size_t at = 0;
+    struct program_options options = {.nvrtc = nvrtc,
+                                      .job = job,
+                                      .arch = arch,
+                                      .relocatable = units.count > 1,
+                                      .ptx = next_option(job, &at, COMPILER_OPTION_PTX) != NULL};
     if (status == 0 && compilation->log == NULL) {
         (void)pthread_mutex_lock(&one_at_a_time);
-        status = job->ptx ? compile_ptx(&options, &units, compilation, error)
-                          : compile_cubin(&options, &units, compilation, error);
+        status = options.ptx ? compile_ptx(&options, &units, compilation, error)
+                             : compile_cubin(&options, &units, compilation, error);
         (void)pthread_mutex_unlock(&one_at_a_time);
     }
     units_release(&units);

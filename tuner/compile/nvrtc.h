@@ -45,7 +45,6 @@ struct nvrtc_job {
     const char *const
         *headers; /* that may be precompiled (precompiler.h); the source begins with them */
     size_t header_count;
-    bool ptx; /* not a cubin, but PTX for people to read, which ends with a null character */
 };
 
 /*

@@ -74,8 +74,8 @@ static bool begins_with_headers(const struct nvrtc_job *job)
 /* Whether whole_text() works: the name needs no escapes in a #line, and other units would lack the definitions. */
 static bool can_precompile(const struct nvrtc_job *job)
 {
-    bool can = job->header_count > 0 && !job->ptx && strpbrk(job->name, "\"\\\n") == NULL &&
-               begins_with_headers(job);
+    bool can =
+        job->header_count > 0 && strpbrk(job->name, "\"\\\n") == NULL && begins_with_headers(job);
     for (size_t i = 0; i < job->option_count && can; i++)
         can = compiler_option_value(job->options[i], COMPILER_OPTION_UNIT) == NULL;
     return can;

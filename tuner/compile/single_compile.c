@@ -73,29 +73,6 @@ int single_compile_cubin(struct single_compile *compiler, const struct build *bu
     return status;
 }
 
-int single_compile_ptx(struct single_compile *compiler, const struct build *build, char **ptx,
-                       struct error *error)
-{
-    struct options options;
-    struct compile_job *job = NULL;
-    *ptx = NULL;
-    int status = build_options(build, &options, error);
-    if (status == 0)
-        status = open_pool(compiler, build->arch, error);
-    if (status == 0)
-        status = compile_pool_ptx(compiler->pool, &build->template->source, &options, &job, error);
-    if (status == 0)
-        status = compile_pool_wait(compiler->pool, job, error);
-    if (status == 0 && job->failure[0] != '\0')
-        status = error_set(error, job->failure_code, "%s", job->failure);
-    if (status == 0)
-        *ptx = alloc_string(job->ptx);
-    if (job != NULL)
-        compile_pool_drop(compiler->pool, job);
-    options_release(&options);
-    return status;
-}
-
 void single_compile_release(struct single_compile *compiler)
 {
     compile_pool_free(compiler->pool);

@@ -35,10 +35,6 @@ int single_compile_source_cubin(struct single_compile *compiler, const struct so
                                 struct compilation *compilation, bool *compiled,
                                 struct error *error);
 
-/* The variant's PTX; free the string. */
-int single_compile_ptx(struct single_compile *compiler, const struct build *build, char **ptx,
-                       struct error *error);
-
 void single_compile_release(struct single_compile *compiler);
 
 #endif

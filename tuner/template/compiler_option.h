@@ -24,6 +24,8 @@ bool compiler_option_takes_value(const char *option);
 #define COMPILER_OPTION_PREFIX "--autotune-"
 /* Compile for sm_90a instead of sm_90, and so on, for features that only one architecture has. */
 #define COMPILER_OPTION_ARCHITECTURE_FEATURES COMPILER_OPTION_PREFIX "features=architecture"
+/* Compile to PTX, a text in place of the cubin. */
+#define COMPILER_OPTION_PTX COMPILER_OPTION_PREFIX "ptx"
 /* Before a C++ name: the kernel is instantiated, and the compilation says what its symbol is. */
 #define COMPILER_OPTION_ENTRY COMPILER_OPTION_PREFIX "entry="
 /* Before the path of a further translation unit, which is compiled and linked as well. */
