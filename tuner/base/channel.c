@@ -208,18 +208,6 @@ int channel_next(struct channel *channel, json_t **message, struct error *error)
     return 1;
 }
 
-int channel_receive(struct channel *channel, json_t **message, struct error *error)
-{
-    for (;;) {
-        int status = channel_next(channel, message, error);
-        if (status != 0)
-            return status;
-        status = channel_fill(channel, error);
-        if (status != 1)
-            return status;
-    }
-}
-
 /* Waits until there is something to read. Returns 1; 0 at `until_ns`; or ERROR_INTERRUPTED or
  * ERROR_WORKER. */
 static int await_bytes(const struct channel *channel, int64_t until_ns, struct error *error)
@@ -252,6 +240,12 @@ int channel_receive_until(struct channel *channel, int64_t until_ns, bool *late,
         if (status != 1)
             return status;
     }
+}
+
+int channel_receive(struct channel *channel, json_t **message, struct error *error)
+{
+    bool late;
+    return channel_receive_until(channel, INT64_MAX, &late, message, error);
 }
 
 json_t *message_from_error(const struct error *error)

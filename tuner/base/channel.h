@@ -74,11 +74,12 @@ int channel_next(struct channel *channel, json_t **message, struct error *error)
 json_t *message_from_error(const struct error *error);
 int message_error(const json_t *message, struct error *error);
 
-/* Waits for one message. Returns 1, 0 at the end of the stream, or ERROR_WORKER. */
+/* Waits for one message. Returns 1, 0 at the end of the stream, ERROR_WORKER, or ERROR_INTERRUPTED if the
+ * user wants to end. */
 int channel_receive(struct channel *channel, json_t **message, struct error *error);
 
-/* The same, but returns ERROR_INTERRUPTED if the user wants to end, and 0 with `*late` set if no message
- * has come by `until_ns` on clock_ns(). In all other cases `*late` is false. */
+/* The same; 0 with `*late` set if no message has come by `until_ns` on clock_ns(). In all other cases `*late` is
+ * false. */
 int channel_receive_until(struct channel *channel, int64_t until_ns, bool *late, json_t **message,
                           struct error *error);
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 const struct tuned_key_rule tuned_key_rules[TUNED_KEY_COUNT] = {
 #define X(member, key, syntax, application, tuner)                                                 \
@@ -146,24 +147,16 @@ static int read_bound(struct tuned_reader *reader, const char *key, struct tuned
                : status;
 }
 
-static int two_digits(const char *text)
-{
-    return 10 * (text[0] - '0') + text[1] - '0';
-}
-
 static bool is_date(const char *text)
 {
-    static const char pattern[] = "0000-00-00T00:00:00Z";
-    for (size_t i = 0; i < sizeof pattern; i++)
-        if (pattern[i] == '0' ? text[i] < '0' || text[i] > '9' : text[i] != pattern[i])
-            return false;
-    int year = 100 * two_digits(text) + two_digits(text + 2);
-    int month = two_digits(text + 5);
-    int day = two_digits(text + 8);
-    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    int days = month == 2 ? 28 + leap : 30 + (month + month / 8) % 2;
-    return month >= 1 && month <= 12 && day >= 1 && day <= days && two_digits(text + 11) < 24 &&
-           two_digits(text + 14) < 60 && two_digits(text + 17) < 60;
+    static const char format[] = "%Y-%m-%dT%H:%M:%SZ";
+    char again[32] = "";
+    struct tm date = {0};
+    const char *end = strptime(text, format, &date);
+    time_t seconds = timegm(&date); /* which turns 30 February into 2 March */
+    return end != NULL && *end == '\0' && gmtime_r(&seconds, &date) != NULL &&
+           strftime(again, sizeof again, format, &date) == strlen("2026-11-21T06:12:00Z") &&
+           strcmp(again, text) == 0;
 }
 
 static int read_item(struct tuned_reader *reader, const char *key, struct tuned_item *item)

@@ -144,44 +144,24 @@ size_t tuned_explain(const struct tuned_query *query, const struct tuned_match *
 
 /* --- definitions --- */
 
-static size_t put_upper(char *to, const char *from)
-{
-    size_t length = strlen(from);
-    for (size_t i = 0; i < length; i++)
-        to[i] = (char)(from[i] >= 'a' && from[i] <= 'z' ? from[i] - 'a' + 'A'
-                                                        : from[i]); /* in any locale */
-    return length;
-}
-
-/* Names and words were checked when they were read, so that the longest is "-D", a name, '=', a
- * name, '_' and a word. */
+/* "-DNAME=VALUE", in capitals but for numbers: "-DFINISH=FINISH_ATOMIC". Names and words were checked when they
+ * were read, so that the longest is "-D", a name, '=', a name, '_' and a word. */
 static int define(struct tuned_definitions *definitions, size_t *used,
                   const struct tuned_value *value)
 {
-    enum { LONGEST = 2 + 2 * (LITERAL_NAME_LETTERS + 1) + 2 * LITERAL_WORD_LETTERS + 2 };
     size_t most = sizeof definitions->items / sizeof *definitions->items;
-    if (definitions->count == most || sizeof definitions->text - *used < LONGEST + 1 ||
-        strlen(value->text) > (size_t)2 * LITERAL_WORD_LETTERS)
-        return TUNED_INVALID;
+    size_t room = sizeof definitions->text - *used;
     char *start = definitions->text + *used;
-    char *next = start;
-    *next++ = '-';
-    *next++ = 'D';
-    next += put_upper(next, value->name);
-    *next++ = '=';
-    if (value->kind == TUNED_WORD) {
-        next += put_upper(next, value->name);
-        *next++ = '_';
-        next += put_upper(next, value->text);
-    } else if (value->kind == TUNED_INTEGER) {
-        next += snprintf(next, 24, "%lld", (long long)value->integer);
-    } else {
-        size_t length = strlen(value->text);
-        memcpy(next, value->text, length);
-        next += length;
-    }
-    *next++ = '\0';
-    *used += (size_t)(next - start);
+    bool word = value->kind == TUNED_WORD;
+    int length = value->kind == TUNED_INTEGER
+                     ? snprintf(start, room, "-D%s=%lld", value->name, (long long)value->integer)
+                     : snprintf(start, room, "-D%s=%s%s%s", value->name, word ? value->name : "",
+                                word ? "_" : "", value->text);
+    if (definitions->count == most || length < 0 || (size_t)length >= room)
+        return TUNED_INVALID;
+    for (char *at = start; *at != '\0' && (word || *at != '='); at++)
+        *at = (char)(*at >= 'a' && *at <= 'z' ? *at - 'a' + 'A' : *at); /* in any locale */
+    *used += (size_t)length + 1;
     definitions->items[definitions->count++] = start;
     return 0;
 }

@@ -3,43 +3,24 @@
 #include "base/alloc.h"
 #include "base/ini_reader.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *keep_string(struct ini_file *ini, const char *text)
-{
-    for (size_t i = 0; i < ini->string_count; i++)
-        if (strcmp(ini->strings[i], text) == 0)
-            return ini->strings[i];
-    char **slot = ARRAY_APPEND(ini->strings, ini->string_count);
-    *slot = alloc_string(text);
-    return *slot;
-}
 
 static struct ini_entry *last_entry(const struct ini_file *ini)
 {
     return &ini->entries[ini->count - 1];
 }
 
-static void add_entry(struct ini_file *ini, const char *section, const char *key, const char *value,
-                      int line)
-{
-    struct ini_entry *entry = ARRAY_APPEND(ini->entries, ini->count);
-    entry->section = section;
-    entry->key = key;
-    entry->value = alloc_string(value);
-    entry->line = line;
-}
-
-static int take_section(struct ini_reader *reader, const char *text)
+static int take_section(struct ini_reader *reader, const char *name)
 {
     struct ini_file *ini = reader->user;
-    const char *name = keep_string(ini, text);
     for (size_t i = 0; i < ini->count; i++)
-        if (ini->entries[i].key == NULL && ini->entries[i].section == name)
+        if (ini->entries[i].key == NULL && strcmp(ini->entries[i].section, name) == 0)
             return ini_reader_fail(reader, "section '%s' is given twice; put its keys in one place",
                                    name);
-    add_entry(ini, name, NULL, "", reader->line);
+    *ARRAY_APPEND(ini->entries, ini->count) =
+        (struct ini_entry){alloc_string(name), NULL, alloc_string(""), reader->line};
     return 0;
 }
 
@@ -49,18 +30,19 @@ static bool is_repeated(const struct ini_file *ini, const char *key)
     if (strcmp(key, "constraint") == 0)
         return false;
     for (size_t i = ini->count; i > 0 && ini->entries[i - 1].key != NULL; i--)
-        if (ini->entries[i - 1].key == key)
+        if (strcmp(ini->entries[i - 1].key, key) == 0)
             return true;
     return false;
 }
 
-static int take_entry(struct ini_reader *reader, const char *text, const char *value)
+static int take_entry(struct ini_reader *reader, const char *key, const char *value)
 {
     struct ini_file *ini = reader->user;
-    const char *key = keep_string(ini, text);
+    const char *section = ini->count > 0 ? last_entry(ini)->section : "";
     if (is_repeated(ini, key))
         return ini_reader_fail(reader, "key '%s' is given twice in this section", key);
-    add_entry(ini, ini->count > 0 ? last_entry(ini)->section : "", key, value, reader->line);
+    *ARRAY_APPEND(ini->entries, ini->count) =
+        (struct ini_entry){section, alloc_string(key), alloc_string(value), reader->line};
     return 0;
 }
 
@@ -109,12 +91,12 @@ int ini_file_read(struct ini_file *ini, const char *path, struct error *error)
 
 void ini_file_release(struct ini_file *ini)
 {
-    for (size_t i = 0; i < ini->count; i++)
-        free(ini->entries[i].value);
-    for (size_t i = 0; i < ini->string_count; i++)
-        free(ini->strings[i]);
+    for (size_t i = 0; i < ini->count; i++) {
+        struct ini_entry *entry = &ini->entries[i];
+        free(entry->key != NULL ? entry->key : (void *)(uintptr_t)entry->section);
+        free(entry->value);
+    }
     free(ini->entries);
-    free(ini->strings);
     free(ini->path);
     free(ini->text);
     *ini = (struct ini_file){0};

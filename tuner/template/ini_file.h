@@ -11,8 +11,8 @@
 #include <stddef.h>
 
 struct ini_entry {
-    const char *section; /* "" before the first section */
-    const char *key;     /* NULL: this is the section's heading */
+    const char *section; /* the heading's, which owns it; "" before the first section */
+    char *key;           /* NULL: this is the section's heading */
     char *value;
     int line;
 };
@@ -22,8 +22,6 @@ struct ini_file {
     char *text; /* of the file */
     struct ini_entry *entries;
     size_t count;
-    char **strings; /* sections and keys, each once */
-    size_t string_count;
 };
 
 /* Returns 0, or ERROR_CONFIG with the file and, if one is at fault, the line. On failure `ini` is

@@ -7,7 +7,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,14 +66,15 @@ int64_t step_blocks(const struct step *step)
     return blocks;
 }
 
-static uint32_t read_extent(struct planning *planning, const struct expression *expression,
-                            const char *what, int64_t otherwise)
+int64_t evaluate_extent(struct evaluation *evaluation, const struct expression *expression,
+                        int64_t otherwise, int64_t least, int64_t most, const char *what,
+                        const struct launch *launch)
 {
-    int64_t extent = evaluate_integer(&planning->values, expression, otherwise);
-    if (extent < 0 || extent > INT32_MAX)
-        evaluation_refuse(&planning->values, expression, "%s of launch '%.50s' would be %" PRId64,
-                          what, planning->launch->name, extent);
-    return (uint32_t)extent;
+    int64_t extent = evaluate_integer(evaluation, expression, otherwise);
+    if (extent < least || extent > most)
+        evaluation_refuse(evaluation, expression, "%s of launch '%.50s' would be %" PRId64, what,
+                          launch->name, extent);
+    return extent;
 }
 
 /* Evaluates 1 to 3 extents; the rest are 1. Their product is at most `most`. */
@@ -83,7 +83,8 @@ static void read_extents(struct planning *planning, struct expression *const *ex
 {
     int64_t product;
     for (size_t i = 0; i < 3; i++)
-        result[i] = read_extent(planning, i < count ? extents[i] : NULL, what, 1);
+        result[i] = (uint32_t)evaluate_extent(&planning->values, i < count ? extents[i] : NULL, 1,
+                                              0, INT32_MAX, what, planning->launch);
     if (!multiply(result, most, &product))
         evaluation_refuse(&planning->values, extents[0],
                           "%s of launch '%.50s' would be %u * %u * %u", what,
@@ -133,13 +134,11 @@ static void read_cluster(struct planning *planning, struct step *step)
     uint32_t *cluster = step->attributes.cluster;
     for (size_t i = 0; i < 3; i++) {
         const struct expression *extent = i < launch->cluster_count ? launch->cluster[i] : NULL;
-        int64_t blocks = evaluate_integer(&planning->values, extent, 1);
+        int64_t blocks =
+            evaluate_extent(&planning->values, extent, 1, 1, CLUSTER_LIMIT, "cluster", launch);
         cluster[i] = (uint32_t)blocks;
-        if (blocks < 1 || blocks > CLUSTER_LIMIT) {
-            evaluation_refuse(&planning->values, extent,
-                              "cluster of launch '%.50s' would be %" PRId64, launch->name, blocks);
+        if (planning->values.status != 0)
             return;
-        }
         if (step->grid[i] % blocks != 0)
             evaluation_refuse(
                 &planning->values, extent,
@@ -184,18 +183,6 @@ static void read_attributes(struct planning *planning, struct step *step)
 
 /* --- co-residency --- */
 
-static void refuse_residency(struct launch_plan *launch_plan, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void refuse_residency(struct launch_plan *launch_plan, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    launch_plan->not_resident = true;
-    (void)vsnprintf(launch_plan->residency, sizeof launch_plan->residency, format, arguments);
-    va_end(arguments);
-}
-
 static void check_residency(struct planning *planning, const struct step *step, int blocks_per_sm)
 {
     const struct launch *launch = planning->launch;
@@ -211,9 +198,9 @@ static void check_residency(struct planning *planning, const struct step *step, 
         return;
     if (scope_integer(&planning->local_scope, "sm_count", &sm_count) &&
         blocks > sm_count * blocks_per_sm)
-        refuse_residency(launch_plan,
-                         "launch '%s' has %" PRId64 " blocks, but %" PRId64 " SMs hold %d each",
-                         launch->name, blocks, sm_count, blocks_per_sm);
+        (void)snprintf(launch_plan->residency, sizeof launch_plan->residency,
+                       "launch '%s' has %" PRId64 " blocks, but %" PRId64 " SMs hold %d each",
+                       launch->name, blocks, sm_count, blocks_per_sm);
     else if (cluster > 1 && lookup->active_clusters != NULL) {
         /* The driver knows how many clusters fit: fewer than the SMs have room for, since a cluster
          * cannot spread over all of them. */
@@ -221,11 +208,12 @@ static void check_residency(struct planning *planning, const struct step *step, 
         planning->values.status =
             lookup->active_clusters(lookup->user, step, &held, planning->values.error);
         if (planning->values.status == 0 && blocks / cluster > held)
-            refuse_residency(launch_plan,
-                             "launch '%s' has %" PRId64 " clusters of %" PRId64
-                             " blocks, but the GPU holds %d at once",
-                             launch->name, blocks / cluster, cluster, held);
+            (void)snprintf(launch_plan->residency, sizeof launch_plan->residency,
+                           "launch '%s' has %" PRId64 " clusters of %" PRId64
+                           " blocks, but the GPU holds %d at once",
+                           launch->name, blocks / cluster, cluster, held);
     }
+    launch_plan->not_resident = launch_plan->residency[0] != '\0';
 }
 
 /* --- launches --- */
@@ -246,7 +234,8 @@ static void make_step(struct planning *planning, struct step *step, int *blocks_
     step->argument_count = launch->argument_count;
     read_extents(planning, launch->block, launch->block_count, "block", INT32_MAX, step->block);
     bind_stat(planning, "block_threads", step_threads(step));
-    step->dynamic_shared_bytes = read_extent(planning, launch->shared_bytes, "shared_bytes", 0);
+    step->dynamic_shared_bytes = (uint32_t)evaluate_extent(&planning->values, launch->shared_bytes,
+                                                           0, 0, INT32_MAX, "shared_bytes", launch);
     if (planning->values.status == 0 && lookup != NULL) {
         planning->values.status = lookup->blocks_per_sm(
             lookup->user, launch->entry, (int)step_threads(step), step->dynamic_shared_bytes,

@@ -169,6 +169,11 @@ int step_argument_scalar(const struct template *template, const struct launch *l
 /* The bytes from the first element to the end of the last. */
 uint64_t tensor_map_bytes(const struct tensor_map *map);
 
+/* A whole number from `least` to `most`; `what` of the launch, for messages. */
+int64_t evaluate_extent(struct evaluation *evaluation, const struct expression *expression,
+                        int64_t otherwise, int64_t least, int64_t most, const char *what,
+                        const struct launch *launch);
+
 /* The whole number called `name` in the scope; false if there is none. */
 bool scope_integer(const struct scope *scope, const char *name, int64_t *integer);
 

@@ -80,27 +80,6 @@ static void hash_meaning(struct hashes *hashes, const char *text)
 
 /* --- finding --- */
 
-/* The path of FOLDER/NAME if that is a file, otherwise NULL; free it. Links to folders are followed; one to
- * the file is not, because the compiler looks for what the file includes beside the link. Pipes and devices
- * count as files here, so that reading one fails: the compiler would wait for a pipe. */
-static char *find_file(const char *folder, const char *name)
-{
-    struct stat information;
-    char *joined = name[0] == '/' ? alloc_string(name) : alloc_format("%s/%s", folder, name);
-    char *path = NULL;
-    if (stat(joined, &information) == 0 && !S_ISDIR(information.st_mode)) {
-        char *own = path_folder(joined);
-        char *real = realpath(own, NULL);
-        const char *file = strrchr(joined, '/') + 1;
-        if (real != NULL)
-            path = alloc_format("%s/%s", strcmp(real, "/") == 0 ? "" : real, file);
-        free(real);
-        free(own);
-    }
-    free(joined);
-    return path;
-}
-
 /* The index of the file; file_count if it is new. */
 static size_t index_of(const struct source *source, const char *path)
 {
@@ -182,15 +161,24 @@ static void note_ways(struct source *source, const char *path)
     free(at);
 }
 
-/* The path of FOLDER/NAME if that is a file, otherwise NULL. */
+/* The path of FOLDER/NAME if that is a file, otherwise NULL; free it. Links to folders are followed; one to
+ * the file is not, because the compiler looks for what the file includes beside the link. Pipes and devices
+ * count as files here, so that reading one fails: the compiler would wait for a pipe. */
 static char *look_for(struct source *source, const char *folder, const char *name)
 {
-    char *path = find_file(folder, name);
-    if (path != NULL && name[0] == '/')
-        note_way(source, SOURCE_WAY_NAME, name, NULL);
+    struct stat information;
     char *joined = name[0] == '/' ? alloc_string(name) : alloc_format("%s/%s", folder, name);
-    if (path != NULL)
+    char *own = path_folder(joined);
+    char *real = realpath(own, NULL);
+    char *path = NULL;
+    if (real != NULL && stat(joined, &information) == 0 && !S_ISDIR(information.st_mode)) {
+        path = alloc_format("%s%s", strcmp(real, "/") == 0 ? "" : real, strrchr(joined, '/'));
+        if (name[0] == '/')
+            note_way(source, SOURCE_WAY_NAME, name, NULL);
         note_ways(source, joined);
+    }
+    free(real);
+    free(own);
     free(joined);
     return path;
 }

@@ -29,11 +29,8 @@ static void fail(struct reading *reading, const struct argument *argument, const
 static uint64_t read_extent(struct reading *reading, const struct expression *expression,
                             const char *what, int64_t most)
 {
-    int64_t value = evaluate_integer(&reading->values, expression, 1);
-    if (value < 1 || value > most)
-        evaluation_refuse(&reading->values, expression, "%s of launch '%.50s' would be %" PRId64,
-                          what, reading->launch->name, value);
-    return (uint64_t)value;
+    return (uint64_t)evaluate_extent(&reading->values, expression, 1, 1, most, what,
+                                     reading->launch);
 }
 
 /* --- buffers --- */

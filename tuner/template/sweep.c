@@ -89,28 +89,21 @@ bool device_list_is_stated(const struct device_list *list)
 
 /* --- covers --- */
 
-struct cover_reading {
-    struct reading *reading;
-    struct sweep_cover *cover;
-    const struct template *template;
-    size_t bounded; /* axes; those after them have a name, and still lack their bounds */
-};
-
-static void fail_cover(struct cover_reading *reading, const char *text, const char *reason)
+static void fail_cover(struct reading *reading, const char *text, const char *reason)
 {
-    fail(reading->reading, reading->cover->line, "cover '%s' %s", text, reason);
+    fail(reading, reading->kernel->cover.line, "cover '%s' %s", text, reason);
 }
 
-static void add_axis(struct cover_reading *reading, const char *name)
+static void add_axis(struct reading *reading, const char *name)
 {
-    struct sweep_cover *cover = reading->cover;
-    const struct template *template = reading->template;
+    struct sweep_cover *cover = &reading->kernel->cover;
+    const struct template *template = &reading->kernel->template;
     const struct parameter *value = template_problem_value(template, name);
     if (value == NULL) {
         const char **names = alloc_zeroed(template->problem_count + 1, sizeof *names);
         for (size_t i = 0; i < template->problem_count; i++)
             names[i] = template->problem[i].name;
-        fail_unknown(reading->reading, cover->line, "problem value", name, names);
+        fail_unknown(reading, cover->line, "problem value", name, names);
         free(names);
         return;
     }
@@ -143,10 +136,10 @@ static bool read_whole(const char *text, int64_t most, int64_t *number)
     return valid;
 }
 
-/* "16 .. 8192", for the axes that have no bounds yet. */
-static void add_bounds(struct cover_reading *reading, const char *text)
+/* "16 .. 8192", for the axes from `*bounded` on, which have a name and no bounds yet. */
+static void add_bounds(struct reading *reading, const char *text, size_t *bounded)
 {
-    struct sweep_cover *cover = reading->cover;
+    struct sweep_cover *cover = &reading->kernel->cover;
     const char *dots = strstr(text, "..");
     int64_t low = 0;
     int64_t high = 0;
@@ -158,9 +151,9 @@ static void add_bounds(struct cover_reading *reading, const char *text)
     if (low > high)
         fail_cover(reading, text, "ends below its start");
     free(first);
-    for (; reading->bounded < cover->axis_count; reading->bounded++) {
-        cover->axes[reading->bounded].low = low;
-        cover->axes[reading->bounded].high = high;
+    for (; *bounded < cover->axis_count; ++*bounded) {
+        cover->axes[*bounded].low = low;
+        cover->axes[*bounded].high = high;
     }
 }
 
@@ -169,8 +162,7 @@ static void read_cover(struct reading *reading, const char *section)
     struct sweep_cover *cover = &reading->kernel->cover;
     const struct ini_entry *ranges = get(reading, section, "cover");
     const struct ini_entry *most = get(reading, section, "cover_configurations");
-    struct cover_reading own = {
-        .reading = reading, .cover = cover, .template = &reading->kernel->template};
+    size_t bounded = 0;
     int64_t configurations = SWEEP_COVER_USUAL;
     char **parts = NULL;
     size_t count = ranges != NULL ? text_split(ranges->value, ',', &parts) : 0;
@@ -179,16 +171,16 @@ static void read_cover(struct reading *reading, const char *section)
         const char *equals = strchr(parts[i], '=');
         char *name = alloc_string_n(parts[i], strcspn(parts[i], "= \t"));
         if (name[0] != '\0')
-            add_axis(&own, name);
+            add_axis(reading, name);
         else
-            fail_cover(&own, parts[i], "does not name a problem value");
+            fail_cover(reading, parts[i], "does not name a problem value");
         if (equals != NULL)
-            add_bounds(&own, equals + 1 + strspn(equals + 1, " \t"));
+            add_bounds(reading, equals + 1 + strspn(equals + 1, " \t"), &bounded);
         free(name);
     }
     free(parts);
-    if (ranges != NULL && (count == 0 || own.bounded < cover->axis_count))
-        fail_cover(&own, ranges->value, "has no range; write it as n = 2^10 .. 2^30");
+    if (ranges != NULL && (count == 0 || bounded < cover->axis_count))
+        fail_cover(reading, ranges->value, "has no range; write it as n = 2^10 .. 2^30");
     if (most != NULL && !read_whole(most->value, SWEEP_COVER_MOST, &configurations))
         fail(reading, most->line, "cover_configurations '%s' is not a whole number from 1 to %d",
              most->value, SWEEP_COVER_MOST);

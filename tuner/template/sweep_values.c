@@ -301,7 +301,7 @@ static void add_defaults(const struct parameter *parameters, size_t count, struc
 {
     for (size_t i = 0; i < count; i++)
         if (lists[i].count == 0)
-            value_list_single(&lists[i], parameters[i].fallback);
+            (void)value_list_add(&lists[i], parameters[i].fallback);
 }
 
 /* A tuple of parameters is a constraint for each prefix, so that enumerating turns back early. */

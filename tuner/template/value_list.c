@@ -173,12 +173,6 @@ struct value value_list_add(struct value_list *list, struct value value)
     return list->values[index];
 }
 
-void value_list_single(struct value_list *list, struct value value)
-{
-    *list = (struct value_list){0};
-    (void)append_value(list, value, "", "", 0, NULL);
-}
-
 void value_list_release(struct value_list *list)
 {
     texts_free(list->words, list->word_count);

@@ -27,9 +27,6 @@ int value_list_parse(struct value_list *list, const char *text, const char *file
 /* Adds a value unless the list has it; returns the list's own. */
 struct value value_list_add(struct value_list *list, struct value value);
 
-/* A list of one value. */
-void value_list_single(struct value_list *list, struct value value);
-
 void value_list_release(struct value_list *list);
 
 /*

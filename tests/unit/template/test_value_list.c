@@ -60,9 +60,9 @@ static void ranges_have_at_most_4096_values(void **state)
 
 static void a_single_value(void **state)
 {
-    struct value_list list;
+    struct value_list list = {0};
     char word[] = "atomic";
-    value_list_single(&list, value_word(word));
+    (void)value_list_add(&list, value_word(word));
     word[0] = 'x';
     assert_int_equal(list.count, 1);
     assert_true(value_equal(list.values[0], value_word("atomic")));

@@ -1,6 +1,7 @@
 #include "loaded.h"
 
 #include "base/alloc.h"
+#include "base/cover.h"
 #include "compile/launch_check.h"
 #include "gpu/module.h"
 #include "record/gpu.h"
@@ -15,13 +16,8 @@
 
 static void bind_values(const struct tuned_value *values, size_t count, struct bindings *bindings)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct tuned_value *value = &values[i];
-        bindings_set(bindings, value->name,
-                     value->kind == TUNED_INTEGER ? value_integer(value->integer)
-                     : value->kind == TUNED_REAL  ? value_real(value->real)
-                                                  : value_word(value->text));
-    }
+    for (size_t i = 0; i < count; i++)
+        bindings_set(bindings, values[i].name, cover_value(&values[i]));
 }
 
 /* Binds the tuned parameters, the query's problem, and the template's defaults for the rest. */
