@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Completion in zsh, by typing into one; that of bash is in ship.bats.
+# Completion in zsh, by typing into one, and in bash.
 load helper
 
 complete_in_zsh() { # LINE: what becomes of it when the tab key is pressed
@@ -31,4 +31,16 @@ END
 autotune exp
 autotune --no-such
 END
+}
+
+@test "bash completes commands and options" {
+    cat >complete.sh <<SH
+PATH=$(dirname "$AUTOTUNE"):\$PATH
+. "$SOURCE_DIR/tuner/man/completion.bash"
+COMP_WORDS=(autotune ex) COMP_CWORD=1; _autotune; echo "\${COMPREPLY[@]}"
+COMP_WORDS=(autotune merge --out) COMP_CWORD=2; _autotune; echo "\${COMPREPLY[@]}"
+COMP_WORDS=(autotune help de) COMP_CWORD=2; _autotune; echo "\${COMPREPLY[@]}"
+SH
+    bash complete.sh >out
+    has out "explain export" "--output" devices
 }

@@ -151,7 +151,7 @@ every() {
 @test "a worker that is replaced between the verifications on both data sets does not make a variant forget" {
     local at
     sweep "block_size = 128, 256" "mode = good, module" 'constraint = block_size == 256 or mode == "good"'
-    for ((at = 16; at < 60; at += 2)); do
+    for ((at = 16; at < 60; at += 4)); do
         fast_fakes steepness=0.001 time.repeat_module=39000 "fault=cuStreamSynchronize:$at:kill"
         rm -rf results
         expect 0 --config sweep.ini --format csv

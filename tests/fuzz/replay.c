@@ -1,5 +1,5 @@
 /*
- * usage: replay_NAME FOLDER…: gives a fuzzer each file in them, then AUTOTUNE_MUTATIONS (500) changed
+ * usage: replay_NAME FOLDER…: gives a fuzzer each file in them, then AUTOTUNE_MUTATIONS (150) changed
  * copies of it. Without libFuzzer, so that every compiler and every sanitizer's build can run it;
  * the changes are the same in every run.
  */
@@ -62,7 +62,7 @@ static void replay_file(const char *path)
     static uint8_t seed[BYTES_MAX];
     static uint8_t changed[BYTES_MAX];
     const char *text = getenv("AUTOTUNE_MUTATIONS");
-    unsigned long mutations = text != NULL ? strtoul(text, NULL, 10) : 500;
+    unsigned long mutations = text != NULL ? strtoul(text, NULL, 10) : 150;
     uint64_t random = 1;
     FILE *file = fopen(path, "rb");
     size_t size = file != NULL ? fread(seed, 1, sizeof seed, file) : 0;

@@ -64,6 +64,11 @@ inline void __threadfence()
 {
 }
 
+inline void __nanosleep(unsigned nanoseconds)
+{
+    usleep(nanoseconds / 1000);
+}
+
 /* Of the delay kernel, which is not run but passes virtual time. */
 [[maybe_unused]] unsigned long long global_timer_ns()
 {
