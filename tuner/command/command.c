@@ -89,22 +89,6 @@ struct poptOption option_record_on_network(struct command_options *options)
         "may write to it");
 }
 
-/* An empty value is that of an unset variable. Taken for a folder, it would be the root folder. */
-static int check_values(const char *command, const struct poptOption *options, struct error *error)
-{
-    for (; options->longName != NULL; options++) {
-        if ((options->argInfo & POPT_ARG_MASK) != POPT_ARG_STRING)
-            continue;
-        const char *value = *(char *const *)options->arg;
-        if (value != NULL && value[0] == '\0')
-            return error_set(error, ERROR_USAGE,
-                             "--%s is empty; give it a value, or leave it out; see `autotune %s "
-                             "--help`",
-                             options->longName, command);
-    }
-    return 0;
-}
-
 /* Parses what is left of `command`'s arguments. Returns 0, 1 if help was printed, or an error. */
 static int parse(int argc, const char **argv, const char *command, const struct command_line *line,
                  char ***arguments, struct error *error)
@@ -131,8 +115,17 @@ static int parse(int argc, const char **argv, const char *command, const struct 
                            command);
     else if (help_asked)
         poptPrintHelp(context, stdout, 0);
-    else
-        status = check_values(command, line->options, error);
+    for (const struct poptOption *option = line->options;
+         option->longName != NULL && status == 0 && !help_asked; option++) {
+        bool is_text = (option->argInfo & POPT_ARG_MASK) == POPT_ARG_STRING;
+        const char *value = is_text ? *(char *const *)option->arg : NULL;
+        /* that of an unset variable; taken for a folder, it would be the root folder */
+        if (value != NULL && value[0] == '\0')
+            status = error_set(error, ERROR_USAGE,
+                               "--%s is empty; give it a value, or leave it out; see `autotune %s "
+                               "--help`",
+                               option->longName, command);
+    }
     while ((argument = poptGetArg(context)) != NULL) /* they belong to the context */
         *ARRAY_APPEND(*arguments, argument_count) = alloc_string(argument);
     *ARRAY_APPEND(*arguments, argument_count) = NULL;

@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/read_file.h"
 #include "record/compare.h"
-#include "report/compare_report.h"
 
 #include <stdio.h>
 #include <stdlib.h>

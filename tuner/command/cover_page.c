@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "base/cover.h"
 #include "base/write_file.h"
-#include "report/html.h"
 #include "report/plot.h"
 #include "report/report_text.h"
 

@@ -1,6 +1,7 @@
-#include "report/compare_report.h"
+#include "report/report.h"
 
 #include "base/text_table.h"
+#include "record/compare.h"
 #include "report/report_formats.h"
 #include "report/report_text.h"
 

@@ -1,5 +1,3 @@
-#include "report/html.h"
-
 #include "base/alloc.h"
 #include "report/charts.h"
 #include "report/plot.h"

@@ -43,15 +43,6 @@ static void print_subject(FILE *stream, const struct study *study, bool alone)
     free(problem);
 }
 
-/* What is known of a study of another tool. */
-static void print_tool(FILE *stream, const struct environment *environment)
-{
-    fprintf(stream, "measured by %s, not by autotune; imported%s%s%s%s\n", environment->tool,
-            environment->date[0] != '\0' ? ", " : "", environment->date,
-            environment->command != NULL ? ", " : "",
-            environment->command != NULL ? environment->command : "");
-}
-
 static void print_heading(FILE *stream, const struct study *const *group, size_t count)
 {
     const struct study *study = group[0];
@@ -72,7 +63,10 @@ static void print_heading(FILE *stream, const struct study *const *group, size_t
                 "NVRTC %s, autotune %s, %s\n",
                 gpu->arch, gpu->name, environment->nvrtc, environment->autotune, latest);
     else if (environment->tool[0] != '\0')
-        print_tool(stream, environment);
+        fprintf(stream, "measured by %s, not by autotune; imported%s%s%s%s\n", environment->tool,
+                environment->date[0] != '\0' ? ", " : "", environment->date,
+                environment->command != NULL ? ", " : "",
+                environment->command != NULL ? environment->command : "");
     else
         fprintf(stream, "%s, %" PRId64 " SMs, driver %s, NVRTC %s, autotune %s, %s L2, %s%s%s%s\n",
                 gpu->arch, gpu->attributes[GPU_sm_count], gpu->driver, environment->nvrtc,

@@ -69,4 +69,14 @@ void html_text(FILE *stream, const char *text);
 /* printf() for markup with such texts: "<code>%s</code>", "%%", and nothing else. */
 void html_print(FILE *stream, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A page's <style> element; the pages of covers have it, too. */
+void html_style(FILE *stream);
+
+/* What html_tables.c prints: tables with their headings; nothing if the study has no data for them. */
+struct importance;
+void html_importance(FILE *stream, const struct study *study, const struct importance *importance);
+void html_headroom(FILE *stream, const struct study *study);
+void html_failures(FILE *stream, const struct study *study);
+void html_variants(FILE *stream, const struct study *study);
+
 #endif

@@ -1,4 +1,4 @@
-#include "search/candidates.h"
+#include "search/gaussian_process.h"
 
 #include "base/alloc.h"
 

@@ -1,4 +1,4 @@
-#include "search/history.h"
+#include "search/strategy.h"
 
 #include "base/alloc.h"
 #include "base/statistics.h"

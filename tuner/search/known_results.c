@@ -1,8 +1,7 @@
-#include "search/known_results.h"
+#include "search/strategy.h"
 
 #include "base/alloc.h"
 #include "base/statistics.h"
-#include "search/gaussian_process.h"
 
 #include <math.h>
 #include <stdlib.h>

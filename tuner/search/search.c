@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/statistics.h"
-#include "search/known_results.h"
 #include "search/strategy.h"
 
 #include <math.h>

@@ -11,8 +11,6 @@
 
 #include "base/alloc.h"
 #include "base/statistics.h"
-#include "search/candidates.h"
-#include "search/gaussian_process.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -57,12 +57,6 @@ static int compare_candidates(const void *left, const void *right)
     return compare_by_rule(a->contender, b->contender);
 }
 
-static bool could_win(const struct summary *candidate, const struct summary *leader, double spread)
-{
-    double noise = fmax(SCREENING_NOISE, fmax(candidate->relative_iqr, leader->relative_iqr));
-    return candidate->minimum_ns <= leader->median_ns * (1.0 + noise + spread);
-}
-
 size_t race_finalists(const struct contender *contenders, size_t count,
                       const struct race_rules *rules, bool *chosen)
 {
@@ -82,8 +76,11 @@ size_t race_finalists(const struct contender *contenders, size_t count,
     size_t chosen_count = 0;
     size_t most = complete.everyone ? candidate_count : complete.finalists;
     for (size_t i = 0; i < candidate_count && chosen_count < most; i++) {
+        const struct summary *candidate = &candidates[i].screening;
+        const struct summary *leader = &candidates[0].screening;
+        double noise = fmax(SCREENING_NOISE, fmax(candidate->relative_iqr, leader->relative_iqr));
         if (!complete.everyone &&
-            !could_win(&candidates[i].screening, &candidates[0].screening, complete.spread))
+            candidate->minimum_ns > leader->median_ns * (1.0 + noise + complete.spread))
             continue;
         chosen[candidates[i].index] = true;
         chosen_count++;

@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/statistics.h"
-#include "search/candidates.h"
 
 #include "unit/search_field.h"
 #include "unit/test.h"

@@ -1,5 +1,5 @@
 /* Results of another GPU or problem: of use where they agree, and no harm where they do not. */
-#include "search/known_results.h"
+#include "search/strategy.h"
 
 #include "base/alloc.h"
 #include "base/statistics.h"
