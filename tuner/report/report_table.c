@@ -28,21 +28,6 @@ static void print_problems(FILE *stream, const struct study *const *group, size_
     }
 }
 
-/* The kernel, and its problem unless there are several. */
-static void print_subject(FILE *stream, const struct study *study, bool alone)
-{
-    char *problem = bindings_text(&study->problem);
-    fputs(study->kernel, stream);
-    if (alone && problem[0] != '\0')
-        fprintf(stream, " %s", problem);
-    if (!study->environment.static_mode)
-        fprintf(stream, " on %s", study->environment.gpu.name);
-    if (study->description != NULL && study->description[0] != '\0')
-        fprintf(stream, ": %s", study->description);
-    fputc('\n', stream);
-    free(problem);
-}
-
 static void print_heading(FILE *stream, const struct study *const *group, size_t count)
 {
     const struct study *study = group[0];
@@ -54,7 +39,16 @@ static void print_heading(FILE *stream, const struct study *const *group, size_t
         if (strcmp(group[i]->environment.date, latest) > 0)
             latest = group[i]->environment.date;
     bool has_empty = study->empty_kernel_ns > 0; /* not of a run that was interrupted before */
-    print_subject(stream, study, count == 1);
+    char *problem =
+        bindings_text(&study->problem); /* stated with the kernel, unless there are several */
+    fprintf(stream, "%s%s%s", study->kernel, count == 1 && problem[0] != '\0' ? " " : "",
+            count == 1 ? problem : "");
+    free(problem);
+    if (!environment->static_mode)
+        fprintf(stream, " on %s", gpu->name);
+    if (study->description != NULL && study->description[0] != '\0')
+        fprintf(stream, ": %s", study->description);
+    fputc('\n', stream);
     if (count > 1)
         print_problems(stream, group, count);
     if (environment->static_mode)

@@ -2,6 +2,8 @@
 
 #include "base/event_loop.h"
 
+#include <math.h>
+
 /* Of a budget, for tuning; the rest is for reports and the end of the workers. */
 static const double usable = 0.97;
 
@@ -87,11 +89,6 @@ static double whole_ns(const struct allowance *allowance)
     return (double)(allowance->end_ns - allowance->begin_ns);
 }
 
-static double smaller(double a, double b)
-{
-    return a < b ? a : b;
-}
-
 /* What a finalist costs: it is loaded and verified as in a trial. */
 static double finalist_ns(const struct allowance *allowance, unsigned rounds)
 {
@@ -102,8 +99,8 @@ static double finalist_ns(const struct allowance *allowance, unsigned rounds)
 int64_t allowance_look_end(const struct allowance *allowance)
 {
     int64_t end_ns = allowance_end(allowance);
-    double finals_ns = smaller(USUAL_FINALISTS * finalist_ns(allowance, USUAL_ROUNDS),
-                               finals_share * whole_ns(allowance));
+    double finals_ns = fmin(USUAL_FINALISTS * finalist_ns(allowance, USUAL_ROUNDS),
+                            finals_share * whole_ns(allowance));
     if (end_ns == EVENT_NEVER || allowance->fastest_ns <= 0)
         return end_ns;
     return end_ns - (int64_t)(allowance->data_ns + finals_ns);
@@ -113,7 +110,7 @@ int64_t allowance_search_end(const struct allowance *allowance)
 {
     int64_t end_ns = allowance_look_end(allowance);
     double one_ns = allowance->trial_ns + LOOK_SAMPLES * allowance->sample_ns;
-    double look_ns = smaller(ALLOWANCE_LOOK * one_ns, look_share * whole_ns(allowance));
+    double look_ns = fmin(ALLOWANCE_LOOK * one_ns, look_share * whole_ns(allowance));
     double reserve_ns = look_ns + TRIALS_UNDER_WAY * allowance->trial_ns;
     return end_ns == EVENT_NEVER ? end_ns : end_ns - (int64_t)reserve_ns;
 }

@@ -66,20 +66,6 @@ static void give_up_batches(struct finals *finals)
     }
 }
 
-/* Whether some are batched and others that could win are not. */
-static bool is_mixed(const struct finals *finals)
-{
-    bool batched = false;
-    bool single = false;
-    for (size_t i = 0; i < finals->count; i++) {
-        const struct result *result = &finals->job->study.results[finals->list[i].index];
-        batched = batched || finals->list[i].runs > 1;
-        single =
-            single || (finals->list[i].runs == 1 && result->time.median_ns < TUNING_COMPARABLE_NS);
-    }
-    return batched && single;
-}
-
 /* The finalists, by finals->rules. */
 static void choose(struct finals *finals)
 {
@@ -98,18 +84,16 @@ static void choose(struct finals *finals)
         contender->count = 0;
     }
     free(chosen);
-    if (is_mixed(finals))
-        give_up_batches(finals);
-}
-
-static void release(struct finals *finals)
-{
+    bool batched = false; /* some, and others that could win are not */
+    bool single = false;
     for (size_t i = 0; i < finals->count; i++) {
-        free(finals->list[i].rounds_ns);
-        free(finals->list[i].samples_ns);
+        const struct result *result = &study->results[finals->list[i].index];
+        batched = batched || finals->list[i].runs > 1;
+        single =
+            single || (finals->list[i].runs == 1 && result->time.median_ns < TUNING_COMPARABLE_NS);
     }
-    free(finals->list);
-    free(finals->contenders);
+    if (batched && single)
+        give_up_batches(finals);
 }
 
 /*
@@ -359,19 +343,6 @@ static int run_some_rounds(struct finals *finals, unsigned end, struct error *er
     return status;
 }
 
-static int unload(struct finals *finals, struct error *error)
-{
-    int status = 0;
-    timings_stage(finals->tuning->timings, TIMING_LOAD);
-    for (size_t i = 0; i < finals->count && status == 0; i++) {
-        (void)note_losses(finals);
-        if (finals->list[i].loaded)
-            status =
-                device_client_unload(finals->gpu->client, (int64_t)finals->list[i].index, error);
-    }
-    return status;
-}
-
 /* --- verification --- */
 
 static bool has_both(const struct finals *finals)
@@ -587,13 +558,6 @@ static int store_finalists(struct finals *finals, bool over, struct error *error
     return status;
 }
 
-/* Whether it is decided who wins, and that the winner is right. */
-static bool is_over(const struct finals *finals)
-{
-    return finals->anew || count_in(finals) == 0 ||
-           (finals->verdict.decided && finals->verdict.winner == finals->endured);
-}
-
 /* The rounds, between two verifications. If one fails in the second (a rare race may show only after many
  * runs), it may be open again who wins. */
 static int run(struct finals *finals, struct error *error)
@@ -607,7 +571,9 @@ static int run(struct finals *finals, struct error *error)
         if (status == 0 && !finals->anew)
             status = verify_last(finals, error);
         finals->verdict = race_judge(finals->contenders, finals->count, &finals->rules);
-    } while (status == 0 && !is_over(finals));
+        /* until it is decided who wins, and that the winner is right */
+    } while (status == 0 && !finals->anew && count_in(finals) > 0 &&
+             !(finals->verdict.decided && finals->verdict.winner == finals->endured));
     return status;
 }
 
@@ -633,8 +599,20 @@ int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *err
         (void)store_finalists(&finals, false, NULL);
     if (status == 0)
         status = store_finalists(&finals, !finals.anew, error);
-    if (status == 0 && (!study->has_winner || tuning_job_is_searching(job)))
-        status = unload(&finals, error); /* otherwise they go with the problem */
-    release(&finals);
+    bool goes_on =
+        !study->has_winner || tuning_job_is_searching(job); /* else they go with the problem */
+    if (goes_on)
+        timings_stage(tuning->timings, TIMING_LOAD);
+    for (size_t i = 0; i < finals.count && status == 0 && goes_on; i++) {
+        (void)note_losses(&finals);
+        if (finals.list[i].loaded)
+            status = device_client_unload(finals.gpu->client, (int64_t)finals.list[i].index, error);
+    }
+    for (size_t i = 0; i < finals.count; i++) {
+        free(finals.list[i].rounds_ns);
+        free(finals.list[i].samples_ns);
+    }
+    free(finals.list);
+    free(finals.contenders);
     return status;
 }
