@@ -7,7 +7,6 @@
 #include "template/variant.h"
 #include "tune/kernel_stats.h"
 
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +26,7 @@ enum { COUNTED_POINTS = 2000000 };
 /* --- results from the record, found by their parameters --- */
 
 struct stored {
-    char *text; /* bindings_text() of the parameters; first, for comparing */
+    char *text; /* bindings_text() of the parameters */
     struct result *result;
 };
 
@@ -35,7 +34,7 @@ struct stored {
 struct stored_results {
     struct result *results;
     size_t count;
-    void *tree; /* tsearch's, of struct stored */
+    struct stored *sorted; /* each of these */
     size_t judged_count;
     char *winner; /* its parameters, or NULL */
 };
@@ -43,13 +42,6 @@ struct stored_results {
 static int compare_stored(const void *a, const void *b)
 {
     return strcmp(((const struct stored *)a)->text, ((const struct stored *)b)->text);
-}
-
-static void free_stored(void *node)
-{
-    struct stored *stored = node;
-    free(stored->text);
-    free(stored);
 }
 
 static size_t count_judged(const struct result *results, size_t count)
@@ -72,19 +64,21 @@ static void stored_results_take(struct stored_results *stored, struct study *stu
     study->results = NULL;
     study->result_count = 0;
     study->has_winner = false;
-    for (size_t i = 0; i < stored->count; i++) {
-        struct stored *node = alloc_zeroed(1, sizeof *node);
-        *node = (struct stored){bindings_text(&stored->results[i].parameters), &stored->results[i]};
-        if (*(struct stored **)tsearch(node, &stored->tree, compare_stored) != node)
-            free_stored(node);
-    }
+    stored->sorted = alloc_zeroed(stored->count, sizeof *stored->sorted);
+    for (size_t i = 0; i < stored->count; i++)
+        stored->sorted[i] =
+            (struct stored){bindings_text(&stored->results[i].parameters), &stored->results[i]};
+    if (stored->count > 0)
+        qsort(stored->sorted, stored->count, sizeof *stored->sorted, compare_stored);
 }
 
 static void stored_results_release(struct stored_results *stored)
 {
-    tdestroy(stored->tree, free_stored);
-    for (size_t i = 0; i < stored->count; i++)
+    for (size_t i = 0; i < stored->count; i++) {
+        free(stored->sorted[i].text);
         result_release(&stored->results[i]);
+    }
+    free(stored->sorted);
     free(stored->results);
     free(stored->winner);
 }
@@ -126,16 +120,15 @@ static bool still_holds(const struct tuning_job *job, const struct result *resul
 static void take_stored(struct tuning_job *job, struct stored_results *stored, size_t index)
 {
     struct result *result = &job->study.results[index];
-    if (stored->tree == NULL)
+    if (stored->count == 0) /* as in most runs, of perhaps millions of variants */
         return;
     struct stored wanted = {.text = bindings_text(&result->parameters)};
-    void *found = tfind(&wanted, &stored->tree, compare_stored);
+    const struct stored *found =
+        bsearch(&wanted, stored->sorted, stored->count, sizeof wanted, compare_stored);
     free(wanted.text);
-    if (found == NULL)
+    if (found == NULL || !still_holds(job, found->result))
         return;
-    struct result *from = (*(struct stored **)found)->result;
-    if (!still_holds(job, from))
-        return;
+    struct result *from = found->result;
     struct bindings parameters = result->parameters;
     *result = *from;
     from->parameters = parameters; /* to be released */
