@@ -58,20 +58,6 @@ static int check_number(const char *name, int value, int least, int most, struct
                      most);
 }
 
-static int find_strategy(const char *name, const struct search_strategy **strategy,
-                         struct error *error)
-{
-    *strategy = search_strategy_find(name);
-    if (*strategy != NULL)
-        return 0;
-    char *known = alloc_string(search_strategy_name(0));
-    for (size_t i = 1; search_strategy_name(i) != NULL; i++)
-        alloc_append(&known, " or %s", search_strategy_name(i));
-    int status = error_set(error, ERROR_USAGE, "unknown strategy '%s'; choose %s", name, known);
-    free(known);
-    return status;
-}
-
 static int read_options(const struct simulate_options *options,
                         struct simulation_options *simulation, size_t **budgets,
                         struct error *error)
@@ -87,8 +73,15 @@ static int read_options(const struct simulate_options *options,
         status = check_number("seed", options->seed, 0, INT_MAX, error);
     if (status == 0)
         status = check_number("batch", options->batch, 1, BATCH_MAX, error);
-    if (status == 0)
-        status = find_strategy(options->strategy, &simulation->strategy, error);
+    simulation->strategy = search_strategy_find(options->strategy);
+    if (status == 0 && simulation->strategy == NULL) {
+        char *known = alloc_string(search_strategy_name(0));
+        for (size_t i = 1; search_strategy_name(i) != NULL; i++)
+            alloc_append(&known, " or %s", search_strategy_name(i));
+        status = error_set(error, ERROR_USAGE, "unknown strategy '%s'; choose %s",
+                           options->strategy, known);
+        free(known);
+    }
     if (status == 0)
         status =
             parse_budgets(options->evaluations != NULL ? options->evaluations : usual_evaluations,

@@ -402,23 +402,13 @@ static void print_counts(FILE *stream, const struct study *study)
     fputs(".</p>\n", stream);
 }
 
-/* The parameters with one value in all variants. */
 static void print_constants(FILE *stream, const struct study *study)
 {
-    const struct bindings *parameters = report_parameters(study);
     bool *varying = report_varying(study);
-    const char *separator = "<p class=\"muted\">All variants: <code>";
-    for (size_t i = 0; i < parameters->count; i++) {
-        char value[VALUE_TEXT_BYTES];
-        if (varying[i])
-            continue;
-        fputs(separator, stream);
-        html_print(stream, "%s=%s", parameters->items[i].name,
-                   value_text(parameters->items[i].value, value));
-        separator = " ";
-    }
-    if (separator[0] == ' ')
-        fputs("</code></p>\n", stream);
+    char *constants = report_constants(study, varying, " ");
+    if (constants[0] != '\0')
+        html_print(stream, "<p class=\"muted\">All variants: <code>%s</code></p>\n", constants);
+    free(constants);
     free(varying);
 }
 

@@ -146,48 +146,44 @@ static int write_one(const char *path, const struct study *studies, size_t count
     return write_file_finish(&file, result, error);
 }
 
-/* Writes the file that studies[index] belongs into, with every other study that does, unless an
- * earlier one has done so. */
-static int write_in_folder(const char *folder, const struct study *studies, size_t count,
-                           size_t index, const struct report_options *options, struct error *error)
-{
-    const struct format *format = &formats[options->format];
-    char *path = file_path(folder, &studies[index], format);
-    struct study *together = alloc_zeroed(count, sizeof *together); /* still the caller's */
-    size_t kept = 0;
-    bool first = true;
-    for (size_t i = 0; i < count; i++) {
-        char *other = file_path(folder, &studies[i], format);
-        if (strcmp(path, other) == 0) {
-            together[kept++] = studies[i];
-            first = first && i >= index;
-        }
-        free(other);
-    }
-    int result = first ? write_one(path, together, kept, options, error) : 0;
-    free(together);
-    free(path);
-    return result;
-}
-
 int report_write(const char *path, const struct study *studies, size_t count,
                  const struct report_options *options, struct error *error)
 {
+    const struct format *format = &formats[options->format];
     struct stat status;
     size_t length = strlen(path);
     int result = 0;
+    bool any = false;
     bool folder = (length > 0 && path[length - 1] == '/') ||
                   (stat(path, &status) == 0 && S_ISDIR(status.st_mode));
     if (!folder)
         return write_one(path, studies, count, options, error);
-    bool any = false;
-    for (size_t i = 0; i < count && result == 0; i++) {
-        if (formats[options->format].measured_only && studies[i].environment.static_mode)
-            continue;
-        result = write_in_folder(path, studies, count, i, options, error);
-        any = true;
+    char **paths =
+        alloc_zeroed(count, sizeof *paths); /* NULL: of no file, or of one that is written */
+    struct study *together =
+        alloc_zeroed(count, sizeof *together); /* in one file; still the caller's */
+    for (size_t i = 0; i < count; i++)
+        if (!format->measured_only || !studies[i].environment.static_mode)
+            paths[i] = file_path(path, &studies[i], format);
+    for (size_t i = 0; i < count; i++) {
+        char *own = paths[i];
+        size_t kept = 0;
+        for (size_t j = i; j < count && own != NULL; j++) {
+            if (paths[j] == NULL || strcmp(paths[j], own) != 0)
+                continue;
+            together[kept++] = studies[j];
+            if (j > i)
+                free(paths[j]);
+            paths[j] = NULL;
+        }
+        any = any || own != NULL;
+        if (own != NULL && result == 0)
+            result = write_one(own, together, kept, options, error);
+        free(own);
     }
+    free(together);
+    free(paths);
     return any ? result
                : error_set(error, ERROR_USAGE, "no study can be written as %s: nothing was run",
-                           formats[options->format].name);
+                           format->name);
 }

@@ -173,27 +173,15 @@ static void print_rows(FILE *stream, struct view *view)
 /* The values that all variants share, which have no column. */
 static void print_constants(FILE *stream, const struct view *view)
 {
-    if (view->study->result_count == 0)
-        return;
-    const struct bindings *parameters = report_parameters(view->study);
-    const char *separator = "all variants: ";
-    for (size_t i = 0; i < parameters->count; i++) {
-        char buffer[VALUE_TEXT_BYTES];
-        if (view->varies[i])
-            continue;
-        fprintf(stream, "%s%s=%s", separator, parameters->items[i].name,
-                value_text(parameters->items[i].value, buffer));
-        separator = ", ";
-    }
-    bool spills = false;
-    for (size_t i = 0; i < view->study->result_count; i++)
-        spills = spills || view->study->results[i].stats.spill_bytes > 0;
-    if (!spills && view->study->environment.tool[0] == '\0') {
-        fprintf(stream, "%sno spills", separator);
-        separator = ", ";
-    }
-    if (separator[0] == ',')
-        fputc('\n', stream);
+    const struct study *study = view->study;
+    char *constants = report_constants(study, view->varies, ", ");
+    bool no_spills = study->result_count > 0 && study->environment.tool[0] == '\0';
+    for (size_t i = 0; i < study->result_count; i++)
+        no_spills = no_spills && study->results[i].stats.spill_bytes <= 0;
+    if (constants[0] != '\0' || no_spills)
+        fprintf(stream, "all variants: %s%s%s\n", constants,
+                constants[0] != '\0' && no_spills ? ", " : "", no_spills ? "no spills" : "");
+    free(constants);
 }
 
 static void print_failures(FILE *stream, const struct study *study, enum outcome outcome)

@@ -111,6 +111,19 @@ char *report_distinction(const struct study *study, const bool *varying,
     return text;
 }
 
+char *report_constants(const struct study *study, const bool *varying, const char *separator)
+{
+    const struct bindings *parameters = report_parameters(study);
+    char *text = alloc_string("");
+    for (size_t i = 0; i < parameters->count; i++) {
+        char value[VALUE_TEXT_BYTES];
+        if (!varying[i])
+            alloc_append(&text, "%s%s=%s", text[0] != '\0' ? separator : "",
+                         parameters->items[i].name, value_text(parameters->items[i].value, value));
+    }
+    return text;
+}
+
 void report_outcomes(FILE *stream, const struct study *study)
 {
     const char *separator = ": ";

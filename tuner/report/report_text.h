@@ -45,6 +45,9 @@ bool *report_varying(const struct study *study);
 char *report_distinction(const struct study *study, const bool *varying,
                          const struct result *result);
 
+/* The parameters with one value in all variants, likewise; "" if there are none. A new string. */
+char *report_constants(const struct study *study, const bool *varying, const char *separator);
+
 /* ": 3 measured, 1 timeout": how many variants had each outcome. */
 void report_outcomes(FILE *stream, const struct study *study);
 
