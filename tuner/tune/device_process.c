@@ -364,26 +364,12 @@ int device_process_open(struct device_process *worker, double *empty_ns, struct 
 
 /* --- a successor --- */
 
-/* Opens the problem that was open before. The last worker's memory may not be free at once: a
- * driver may clear it first. */
-static int reopen(struct device_process *worker, struct error *error)
-{
-    int status = device_process_open(worker, NULL, error);
-    for (int i = 1; i < MEMORY_TRIES && status == ERROR_MEMORY; i++) {
-        status = event_loop_wait(worker->loop, -1, clock_ns() + MEMORY_PAUSE_NS, error);
-        if (status >= 0)
-            status = device_process_open(worker, NULL, error);
-    }
-    return status;
-}
-
 int device_process_replace(struct device_process *worker, struct error *error)
 {
     int status = device_process_kill(worker, error);
     worker->greeted = false;
     worker->losses++;
-    size_t kept =
-        0; /* trials say all about their variants; other requests have the `id` of one that was loaded */
+    size_t kept = 0; /* of trials: other requests have the `id` of a variant that was loaded */
     for (size_t i = 0; i < worker->request_count; i++)
         if (json_object_get(worker->requests[i], "id") != NULL)
             json_decref(worker->requests[i]);
@@ -391,7 +377,13 @@ int device_process_replace(struct device_process *worker, struct error *error)
             worker->requests[kept++] = worker->requests[i];
     worker->request_count = kept;
     if (status == 0)
-        status = reopen(worker, error);
+        status = device_process_open(worker, NULL, error);
+    /* the last worker's memory may not be free at once: a driver may clear it first */
+    for (int i = 1; i < MEMORY_TRIES && status == ERROR_MEMORY; i++) {
+        status = event_loop_wait(worker->loop, -1, clock_ns() + MEMORY_PAUSE_NS, error);
+        if (status >= 0)
+            status = device_process_open(worker, NULL, error);
+    }
     for (size_t i = 0; i < worker->request_count && status == 0; i++)
         device_process_ask(worker, worker->requests[i]);
     return status;

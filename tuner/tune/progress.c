@@ -121,20 +121,6 @@ static bool is_due(struct progress *progress, bool improved)
     return due;
 }
 
-/* Notes a time; true if it is the best so far. */
-static bool note_best(struct progress *progress, double time_ns)
-{
-    size_t count = progress->best_count;
-    if (time_ns <= 0 || (count > 0 && time_ns >= progress->bests[count - 1].time_ns))
-        return false;
-    if (count == PROGRESS_BESTS)
-        memmove(progress->bests, progress->bests + 1, --count * sizeof *progress->bests);
-    progress->bests[count] =
-        (struct progress_best){time_ns, seconds_between(progress->start_ns, clock_ns())};
-    progress->best_count = count + 1;
-    return true;
-}
-
 /* "312 measured, 4 wrong_result" */
 static void format_counts(const struct progress *progress, char *text, size_t size)
 {
@@ -226,7 +212,15 @@ void progress_add(struct progress *progress, const char *label, enum outcome out
                   double median_ns)
 {
     count(progress, label, outcome);
-    bool improved = note_best(progress, median_ns);
+    size_t bests = progress->best_count;
+    bool improved = median_ns > 0 && (bests == 0 || median_ns < progress->bests[bests - 1].time_ns);
+    if (improved && bests == PROGRESS_BESTS)
+        memmove(progress->bests, progress->bests + 1, --bests * sizeof *progress->bests);
+    if (improved) {
+        progress->bests[bests] =
+            (struct progress_best){median_ns, seconds_between(progress->start_ns, clock_ns())};
+        progress->best_count = bests + 1;
+    }
     show_forecast(progress);
     if (!is_due(progress, improved))
         return;

@@ -470,20 +470,14 @@ int run_sweep(struct run *run, const struct sweep *sweep, struct error *error)
 
 /* --- winners --- */
 
-/* The reason that all variants have in common; NULL if there is none. */
-static const char *common_reason(const struct study *study)
-{
-    const char *reason = study->result_count > 0 ? study->results[0].reason : NULL;
-    for (size_t i = 1; i < study->result_count && reason != NULL; i++)
-        if (study->results[i].reason == NULL || strcmp(study->results[i].reason, reason) != 0)
-            reason = NULL;
-    return reason;
-}
-
 int run_say_no_winner(const struct tuning_job *job, struct error *error)
 {
     const struct study *study = &job->study;
-    const char *common = common_reason(study);
+    const char *common =
+        study->result_count > 0 ? study->results[0].reason : NULL; /* of all variants */
+    for (size_t i = 1; i < study->result_count && common != NULL; i++)
+        if (study->results[i].reason == NULL || strcmp(study->results[i].reason, common) != 0)
+            common = NULL;
     const char *reason = common != NULL ? common : "the report says why";
     const char *before = common != NULL ? ": " : "; ";
     char *text = bindings_text(&study->problem);

@@ -171,27 +171,23 @@ bool run_group_is_done(const struct run_group *group)
 
 /* --- working --- */
 
-static int update_tuned(struct run *run, const struct study *study, struct error *error)
+static int finish_job(struct run *run, struct tuning_job *job, struct error *error)
 {
+    const struct study *study = &job->study;
+    const bool updates = !run->environment.static_mode && !run->options.part;
     struct tuned_entry entry = {0};
     size_t taken;
     int status = 0;
-    if (run->environment.static_mode || run->options.part)
-        return 0;
-    timings_stage(&run->timings, TIMING_RECORD);
-    if (study->has_winner) {
+    timings_stage(&run->timings, updates ? TIMING_RECORD : TIMING_REPORT);
+    if (updates && study->has_winner) {
         tuned_entry_from_study(study, &entry);
         status = tuned_file_update(run->tuned, &entry, 1, &taken, error);
     }
-    return status != 0 ? status : tuned_file_refute(run->tuned, study, 1, pass_notice, run, error);
-}
-
-static int finish_job(struct run *run, struct tuning_job *job, struct error *error)
-{
-    int status = update_tuned(run, &job->study, error);
+    if (updates && status == 0)
+        status = tuned_file_refute(run->tuned, study, 1, pass_notice, run, error);
     timings_stage(&run->timings, TIMING_REPORT);
     if (status == 0 && run->options.study_done != NULL)
-        status = run->options.study_done(run->options.user, &job->study, error);
+        status = run->options.study_done(run->options.user, study, error);
     tuning_job_drop_all(job);
     return status;
 }

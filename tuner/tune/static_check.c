@@ -54,26 +54,20 @@ static enum outcome check_compiled(struct tuning_job *job, size_t index, const c
     return OUTCOME_CONSTRAINT;
 }
 
-/* A variant compiled (`reason` is NULL), or did not. Returns true once: the first DOUBT_VARIANTS have
- * failed with the same reason. */
-static bool is_doubtful(struct compile_doubt *doubt, const char *reason)
+/* A variant compiled (`reason` is NULL), or did not. The user is told once, when the first DOUBT_VARIANTS have failed
+ * with the same reason, unless the job has nothing left to doubt. */
+static void note_compiled(const struct tuning_job *job, const char *reason)
 {
-    if (doubt->settled)
-        return false;
+    struct compile_doubt *doubt = job->doubt;
+    if (doubt == NULL || doubt->settled)
+        return;
     if (reason != NULL && doubt->failures == 0)
         (void)snprintf(doubt->reason, sizeof doubt->reason, "%s", reason);
     bool alike = reason != NULL && strncmp(doubt->reason, reason, sizeof doubt->reason - 1) == 0;
     doubt->failures += alike;
     doubt->settled = !alike || doubt->failures == DOUBT_VARIANTS;
-    return alike && doubt->settled;
-}
-
-/* A job whose last variant is this one has nothing left to doubt. */
-static void note_compiled(const struct tuning_job *job, const char *reason)
-{
-    if (job->doubt != NULL && is_doubtful(job->doubt, reason) &&
-        job->known_count < job->study.result_count)
-        job->doubt->doubted(job->doubt->user, job, job->doubt);
+    if (alike && doubt->settled && job->known_count < job->study.result_count)
+        doubt->doubted(doubt->user, job, doubt);
 }
 
 bool static_check_variant(struct tuning_job *job, size_t index)

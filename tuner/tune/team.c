@@ -269,20 +269,6 @@ int team_await(struct event_loop *loop, struct fleet_gpu *gpu, int64_t until_ns,
     return status != 0 ? status : place == 0;
 }
 
-/* The first of the GPUs that has answered, by its place; if none is asked yet, the first one. */
-static int next_answer(struct event_loop *loop, struct fleet_gpu *const *gpus, size_t count,
-                       size_t *place, struct error *error)
-{
-    bool asked = false;
-    int status = 0;
-    for (size_t i = 0; i < count; i++)
-        asked = asked || is_opening(gpus[i]);
-    *place = asked && count > 1 ? count : 0;
-    while (*place == count && status == 0)
-        status = await_any(loop, gpus, count, EVENT_NEVER, place, error);
-    return status;
-}
-
 /* Opens the problem on the first GPU that can. If all fail, the error is the first one's in the list.
  * After an error that is not one GPU's alone, all have to answer before the next problem. */
 static int open_first(const struct team *team, struct event_loop *loop, struct fleet_gpu **gpus,
@@ -293,8 +279,14 @@ static int open_first(const struct team *team, struct event_loop *loop, struct f
     bool alone = true;
     while (count > 0) {
         struct error own = {0};
-        size_t place;
-        int status = next_answer(loop, gpus, count, &place, error);
+        bool asked = false;
+        int status = 0;
+        for (size_t i = 0; i < count; i++)
+            asked = asked || is_opening(gpus[i]);
+        size_t place =
+            asked && count > 1 ? count : 0; /* of the first that has answered, if any is asked */
+        while (place == count && status == 0)
+            status = await_any(loop, gpus, count, EVENT_NEVER, &place, error);
         if (status != 0)
             return status;
         struct fleet_gpu *gpu = gpus[place];

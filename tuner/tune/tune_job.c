@@ -34,19 +34,6 @@ static int wait_for(struct tuning *tuning, const struct tuning_job *job,
                                           what, reason);
 }
 
-/* Waits for what the problem cannot be opened without. `*ready` is false if the job's time ended
- * before. */
-static int wait_for_sources(struct tuning *tuning, const struct tuning_job *job, bool *ready,
-                            struct error *error)
-{
-    timings_stage(tuning->timings, TIMING_COMPILE);
-    int status = wait_for(tuning, job, tuning->support, "the tuner's own kernels", error);
-    if (status == 0 && job->reference != NULL)
-        status = wait_for(tuning, job, job->reference, "the source, with its defaults,", error);
-    *ready = tuning->support->done && (job->reference == NULL || job->reference->done);
-    return status == 0 && *ready ? tuning_job_check_references(job, error) : status;
-}
-
 static int open_problem(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
     const struct template *template = &job->kernel->template;
@@ -71,16 +58,6 @@ static int hold_finals(struct tuning *tuning, struct tuning_job *job, struct err
     return finals_hold(tuning, job, error);
 }
 
-/* Whether there is a GPU that can go on without `failed`: perhaps one that only pauses. */
-static bool others_go_on(const struct tuning *tuning, const struct fleet_gpu *failed)
-{
-    struct team *team = tuning->team;
-    for (size_t i = 0; i < team->count && team_other(team, failed) == NULL; i++)
-        if (team->gpus[i] != failed && team->gpus[i]->pauses)
-            team_resume(team->gpus[i]);
-    return team_other(team, failed) != NULL;
-}
-
 /* Does what several GPUs may have a part in. If one of them fails, the others do it again. */
 static int do_on_team(struct tuning *tuning, struct tuning_job *job,
                       int (*stage)(struct tuning *, struct tuning_job *, struct error *),
@@ -88,8 +65,14 @@ static int do_on_team(struct tuning *tuning, struct tuning_job *job,
 {
     for (;;) {
         int status = stage(tuning, job, error);
-        struct fleet_gpu *failed = status != 0 ? team_culprit(tuning->team, status) : NULL;
-        if (failed == NULL || !others_go_on(tuning, failed))
+        struct team *team = tuning->team;
+        struct fleet_gpu *failed = status != 0 ? team_culprit(team, status) : NULL;
+        if (failed == NULL)
+            return status;
+        for (size_t i = 0; i < team->count && team_other(team, failed) == NULL; i++)
+            if (team->gpus[i] != failed && team->gpus[i]->pauses) /* perhaps it can go on */
+                team_resume(team->gpus[i]);
+        if (team_other(team, failed) == NULL)
             return status;
         tuning_notice(tuning, failed, "failed", error != NULL ? error->message : "",
                       "another one takes over");
@@ -97,22 +80,18 @@ static int do_on_team(struct tuning *tuning, struct tuning_job *job,
     }
 }
 
-/* Whether finals that began at `begin_ns` ended without a winner, so that others are held among those
- * left, or a search can go on, and there is time for it. */
-static bool goes_on(const struct tuning *tuning, const struct tuning_job *job, int64_t begin_ns)
-{
-    int64_t now_ns = clock_ns();
-    if (!job->study.has_winner && study_count(&job->study, OUTCOME_MEASURED) > 0)
-        return true;
-    return tuning_job_is_searching(job) &&
-           allowance_has_more(&tuning->allowance, now_ns, now_ns - begin_ns);
-}
-
 static int measure_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
     int64_t finals_ns;
-    bool ready;
-    int status = wait_for_sources(tuning, job, &ready, error);
+    bool goes_on;
+    timings_stage(tuning->timings,
+                  TIMING_COMPILE); /* of what the problem cannot be opened without */
+    int status = wait_for(tuning, job, tuning->support, "the tuner's own kernels", error);
+    if (status == 0 && job->reference != NULL)
+        status = wait_for(tuning, job, job->reference, "the source, with its defaults,", error);
+    bool ready = tuning->support->done && (job->reference == NULL || job->reference->done);
+    if (status == 0 && ready)
+        status = tuning_job_check_references(job, error);
     int64_t open_ns = clock_ns();
     if (status == 0 && ready)
         status = open_problem(tuning, job, error);
@@ -130,7 +109,12 @@ static int measure_job(struct tuning *tuning, struct tuning_job *job, struct err
         finals_ns = clock_ns();
         if (status == 0)
             status = do_on_team(tuning, job, hold_finals, error);
-    } while (status == 0 && goes_on(tuning, job, finals_ns));
+        /* without a winner, others are held among those left; a search goes on while there is time for it */
+        int64_t now_ns = clock_ns();
+        goes_on = (!job->study.has_winner && study_count(&job->study, OUTCOME_MEASURED) > 0) ||
+                  (tuning_job_is_searching(job) &&
+                   allowance_has_more(&tuning->allowance, now_ns, now_ns - finals_ns));
+    } while (status == 0 && goes_on);
     job->not_prepared = team_not_prepared(tuning->team);
     if (status != 0)
         return status;
