@@ -145,16 +145,6 @@ static void free_list(char **items)
     free(items);
 }
 
-static void free_options(const struct poptOption *options)
-{
-    for (; options->longName != NULL; options++) {
-        if ((options->argInfo & POPT_ARG_MASK) == POPT_ARG_STRING)
-            free(*(char **)options->arg);
-        else if ((options->argInfo & POPT_ARG_MASK) == POPT_ARG_ARGV)
-            free_list(*(char ***)options->arg);
-    }
-}
-
 bool command_is_among(const char *name, const char *const *names)
 {
     while (*names != NULL && strcmp(*names, name) != 0)
@@ -275,16 +265,6 @@ int command_read_limits(const struct command_options *options, struct sweep_limi
 
 /* --- values as options --- */
 
-/* Whether the table has an option called `name`, of `length` bytes; all have --help. */
-static bool has_option(const struct poptOption *table, const char *name, size_t length)
-{
-    while (table->longName != NULL &&
-           (strlen(table->longName) != length || memcmp(table->longName, name, length) != 0))
-        table++;
-    return table->longName != NULL ||
-           (length == strlen("help") && memcmp(name, "help", length) == 0);
-}
-
 static int take_value(struct bindings *values, const char *name, size_t length, const char *text,
                       struct error *error)
 {
@@ -324,8 +304,11 @@ static int take_values(struct command_input *input, const struct command_line *l
         bool is_long = strncmp(input->argv[i], "--", 2) == 0 && input->argv[i][2] != '\0';
         const char *name = input->argv[i] + (is_long ? 2 : 0);
         size_t length = strcspn(name, "=");
-        if (line->takes != TAKES_VALUES || i == 0 || !is_long ||
-            has_option(line->options, name, length))
+        bool is_option = length == strlen("help") && memcmp(name, "help", length) == 0;
+        for (const struct poptOption *option = line->options; option->longName != NULL; option++)
+            is_option = is_option || (strlen(option->longName) == length &&
+                                      memcmp(option->longName, name, length) == 0);
+        if (line->takes != TAKES_VALUES || i == 0 || !is_long || is_option)
             rest[(*count)++] = input->argv[i];
         else if (name[length] == '=')
             status = take_value(&input->values, name, length, name + length + 1, error);
@@ -350,7 +333,12 @@ int command_perform(int argc, const char **argv, const struct command_line *line
         status = line->run(line->user, &input, error);
     bindings_release(&input.values);
     free_list(input.arguments);
-    free_options(line->options);
+    for (const struct poptOption *option = line->options; option->longName != NULL; option++) {
+        if ((option->argInfo & POPT_ARG_MASK) == POPT_ARG_STRING)
+            free(*(char **)option->arg);
+        else if ((option->argInfo & POPT_ARG_MASK) == POPT_ARG_ARGV)
+            free_list(*(char ***)option->arg);
+    }
     free(rest);
     return status < 0 ? status : 0;
 }

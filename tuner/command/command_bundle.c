@@ -482,27 +482,21 @@ static void drop_older_files(const struct bundle *bundle)
     free(folder);
 }
 
-/* Withdraws an older bundle, unless its tuned INI is the one to pack: while its files are replaced, it is
- * neither the old one nor the new one. */
-static int withdraw_older(const struct bundle *bundle, const char *path, struct error *error)
-{
-    char *packed = realpath(tuned_file(bundle), NULL);
-    char *older = realpath(path, NULL);
-    int status = 0;
-    if (older != NULL && (packed == NULL || strcmp(older, packed) != 0) && unlink(path) != 0)
-        status = error_set_errno(error, ERROR_RECORD, "cannot remove '%s'", path);
-    if (status == 0 && older != NULL)
-        drop_older_files(bundle);
-    free(older);
-    free(packed);
-    return status;
-}
-
 /* Moves the files to the output; tuned.ini, without which there is no bundle, goes first and comes last. */
 static int move_files(const struct bundle *bundle, struct error *error)
 {
     char *tuned = alloc_format("%s/tuned.ini", bundle->output);
-    int status = withdraw_older(bundle, tuned, error);
+    /* An older bundle is withdrawn, unless its tuned INI is the one to pack: while its files are replaced, it is
+     * neither the old one nor the new one. */
+    char *packed = realpath(tuned_file(bundle), NULL);
+    char *older = realpath(tuned, NULL);
+    int status = 0;
+    if (older != NULL && (packed == NULL || strcmp(older, packed) != 0) && unlink(tuned) != 0)
+        status = error_set_errno(error, ERROR_RECORD, "cannot remove '%s'", tuned);
+    if (status == 0 && older != NULL)
+        drop_older_files(bundle);
+    free(older);
+    free(packed);
     for (size_t i = 0; i < bundle->file_count && status == 0; i++) {
         const char *file = bundle->files[i];
         bool is_folder = file[strlen(file) - 1] == '/';

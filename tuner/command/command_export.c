@@ -218,21 +218,6 @@ struct export
     struct command_query query;
 };
 
-static int write_answer(const struct export *export, FILE *stream, struct error *error)
-{
-    const struct command_query *query = &export->query;
-    struct tuned_definitions *definitions = alloc_zeroed(1, sizeof *definitions);
-    int status = 0;
-    if (tuned_define(query->table, &query->query, &query->match, definitions) != 0)
-        status = error_set(error, ERROR_USAGE, "the value of a problem word is not a valid word");
-    for (size_t i = 0; i < definitions->count && status == 0 && export->definitions; i++)
-        fprintf(stream, "%s\n", definitions->items[i]);
-    if (status == 0 && export->header)
-        write_one(stream, query, definitions);
-    free(definitions);
-    return status;
-}
-
 static int export_to(struct export *export, const struct bindings *values, FILE *stream,
                      struct error *error)
 {
@@ -252,7 +237,17 @@ static int export_to(struct export *export, const struct bindings *values, FILE 
         status = command_query_find_gpu(query, error);
     if (status == 0)
         status = command_query_ask(query, values, error);
-    return status != 0 ? status : write_answer(export, stream, error);
+    if (status != 0)
+        return status;
+    struct tuned_definitions *definitions = alloc_zeroed(1, sizeof *definitions);
+    if (tuned_define(query->table, &query->query, &query->match, definitions) != 0)
+        status = error_set(error, ERROR_USAGE, "the value of a problem word is not a valid word");
+    for (size_t i = 0; i < definitions->count && status == 0 && export->definitions; i++)
+        fprintf(stream, "%s\n", definitions->items[i]);
+    if (status == 0 && export->header)
+        write_one(stream, query, definitions);
+    free(definitions);
+    return status;
 }
 
 static int export_file(void *user, struct command_input *input, struct error *error)

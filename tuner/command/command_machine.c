@@ -142,20 +142,6 @@ int command_cache(int argc, const char **argv, struct error *error)
 
 /* --- worker --- */
 
-/*
- * Messages use copies of standard input and output. Standard output itself becomes stderr, so that
- * nothing a library prints can get between the messages.
- */
-static int open_channel(struct channel *channel, struct error *error)
-{
-    int in = dup(STDIN_FILENO);
-    int out = dup(STDOUT_FILENO);
-    if (in < 0 || out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-        return error_set_errno(error, ERROR_WORKER, "cannot use standard input and output");
-    channel_init(channel, in, out);
-    return 0;
-}
-
 int command_worker(int argc, const char **argv, struct error *error)
 {
     struct channel channel;
@@ -166,12 +152,16 @@ int command_worker(int argc, const char **argv, struct error *error)
                          "workers are started as `autotune worker compile` or "
                          "`autotune worker device [N|UUID]`");
     worker_enter(compiles);
-    int status = open_channel(&channel, error);
-    if (status != 0)
-        return status;
-    status = locks      ? lock_worker_run(&channel, argv[2], error)
-             : compiles ? compile_worker_run(&channel, error)
-                        : device_worker_run(&channel, argc > 2 ? argv[2] : "0", error);
+    /* Messages use copies of standard input and output. Standard output itself becomes stderr, so that
+     * nothing a library prints can get between the messages. */
+    int in = dup(STDIN_FILENO);
+    int out = dup(STDOUT_FILENO);
+    if (in < 0 || out < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        return error_set_errno(error, ERROR_WORKER, "cannot use standard input and output");
+    channel_init(&channel, in, out);
+    int status = locks      ? lock_worker_run(&channel, argv[2], error)
+                 : compiles ? compile_worker_run(&channel, error)
+                            : device_worker_run(&channel, argc > 2 ? argv[2] : "0", error);
     if (status == ERROR_WORKER) /* of the channel, or for want of memory: all others are sent */
         worker_give_up(error);
     channel_release(&channel);

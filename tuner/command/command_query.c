@@ -36,20 +36,6 @@ void command_query_options(struct command_query *query, struct poptOption table[
     memcpy(table, options, sizeof options);
 }
 
-/* The table's kernels; a template's defaults have no entry there. */
-static int check_kernel(const struct command_query *query, struct error *error)
-{
-    char *const kernels[] = {query->kernel, NULL};
-    const struct tuned_configuration *configuration;
-    const char **names = NULL;
-    size_t count = 0;
-    for (size_t i = 0; (configuration = tuned_at(query->table, i)) != NULL; i++)
-        *ARRAY_APPEND(names, count) = configuration->kernel;
-    int status = count > 0 ? command_check_kernels(kernels, names, count, error) : 0;
-    free(names);
-    return status;
-}
-
 int command_query_load(struct command_query *query, bool needs_kernel, struct error *error)
 {
     struct tuned_error inner;
@@ -60,8 +46,18 @@ int command_query_load(struct command_query *query, bool needs_kernel, struct er
                                     &query->table, error);
     if (status != 0)
         return status;
-    if (query->template_path == NULL)
-        return query->kernel != NULL ? check_kernel(query, error) : 0;
+    if (query->template_path == NULL) { /* its defaults would have no entry in the table */
+        char *const kernels[] = {query->kernel, NULL};
+        const struct tuned_configuration *configuration;
+        const char **names = NULL;
+        size_t count = 0;
+        for (size_t i = 0; (configuration = tuned_at(query->table, i)) != NULL; i++)
+            *ARRAY_APPEND(names, count) = configuration->kernel;
+        if (count > 0)
+            status = command_check_kernels(kernels, names, count, error);
+        free(names);
+        return status;
+    }
     status = template_load(&query->template, query->template_path, error);
     if (status == 0 && tuned_add_template(query->table, query->template_path, &inner) != 0)
         status = error_set_at(error, ERROR_CONFIG, inner.file, inner.line, "%s", inner.message);

@@ -49,12 +49,6 @@ int report_print(FILE *stream, const struct study *studies, size_t count,
  * stays below 255. */
 enum { NAME_LENGTH = 160 };
 
-static bool is_safe(char character)
-{
-    return isalnum((unsigned char)character) || (unsigned char)character >= 0x80 ||
-           strchr("_-+.", character) != NULL;
-}
-
 /*
  * Makes `text` the name of a file or folder: each character that shells, archives or paths treat
  * specially becomes '-', and a long name is cut. A name that was changed ends in a hash of the whole
@@ -65,7 +59,9 @@ static char *safe_name(char *text)
     char *name = alloc_format("%.*s", NAME_LENGTH, text);
     bool changed = strlen(text) > NAME_LENGTH;
     for (char *next = name; *next != '\0'; next++) {
-        if (is_safe(*next) && (next > name || *next != '.'))
+        bool safe = isalnum((unsigned char)*next) || (unsigned char)*next >= 0x80 ||
+                    strchr("_-+.", *next) != NULL;
+        if (safe && (next > name || *next != '.'))
             continue;
         *next = '-';
         changed = true;
