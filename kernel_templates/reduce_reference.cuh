@@ -9,7 +9,7 @@ extern "C" __global__ void reduce_reference(const Value *in, Exact *out, uint64 
 {
     __shared__ Exact results[1024];
     Exact result = Operation::identity();
-#pragma unroll 1 // every variant compiles this too
+#pragma unroll 8 // loads in flight: 2^24 floats take 1 ms instead of 6
     for (uint64 i = threadIdx.x; i < n; i += blockDim.x) {
         result = Operation::combine(result, (Exact)widen(in[i]));
     }

@@ -92,7 +92,7 @@ calls() {
     stand_in base_ns=4000 "fault = cuGraphLaunch:*:CUDA_ERROR_OUT_OF_MEMORY"
     expect 0 --config "$sweeps/scale.ini" --format csv --remeasure
     equal "$(count runs 1) $(count outcome measured)" "9 9"
-    stand_in base_ns=4000 memory_bytes=160000000
+    stand_in base_ns=4000 memory_bytes=147500000
     expect 0 --config "$sweeps/scale.ini" --format csv --remeasure
     equal "$(count runs 1)" 9
 }

@@ -237,7 +237,7 @@ launches() {
 }
 
 @test "sizes that do not fit in memory are left out, also if they did once" {
-    range 2^13..2^15 memory_bytes=19300000
+    range 2^13..2^15 memory_bytes=6720000
     sed -i 's/^num_load = .*/num_load = 1/' sweep.ini
     sed 's/^cover = .*/n = 2^15/;/^cover_conf/d' sweep.ini >point.ini
     expect 3 cover --config sweep.ini --quiet
@@ -249,7 +249,7 @@ launches() {
     rm -r results
     stand_in l2_bytes=1048576
     expect 0 --config point.ini --quiet
-    stand_in l2_bytes=1048576 memory_bytes=19300000
+    stand_in l2_bytes=1048576 memory_bytes=6720000
     expect 3 cover --config sweep.ini --quiet
     has out "  n=32768"
     lacks out failed

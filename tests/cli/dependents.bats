@@ -70,8 +70,8 @@ spoil:1:wrong_result spoil:2:wrong_result spoil:3:wrong_result "
 }
 
 @test "with memory for one combination, what was not used for longest is freed and made again" {
-    # 16 MiB for scratch, 2 MiB for the flush, and 8 MiB for each combination
-    stand_in "log = $scratch/calls" "note = march_reference" memory_bytes=33000000 l2_bytes=1048576
+    # 4 MiB for scratch, 2 MiB for the flush, and 8 MiB for each combination
+    stand_in "log = $scratch/calls" "note = march_reference" memory_bytes=20500000 l2_bytes=1048576
     march 'n = 2^19' 'steps = 1..3' 'mode = good, fixed'
     expect 0 --config sweep.ini --exhaustive=2 --format csv
     equal "$(rows mode steps outcome)" "fixed:1:measured fixed:2:wrong_result fixed:3:wrong_result \
@@ -80,13 +80,13 @@ good:1:measured good:2:measured good:3:measured "
 }
 
 @test "a combination that does not fit costs its own variants, and is tried again only if the GPU has as much" {
-    stand_in memory_bytes=40000000 l2_bytes=1048576
+    stand_in memory_bytes=27500000 l2_bytes=1048576
     march 'pad = 0, 2^20, 1' 'steps = 1'
     expect 0 --config sweep.ini --format csv
     equal "$(rows pad outcome)" "0:measured 1048576:launch_error 1:measured "
     has out "no memory for the buffers and expected results of steps=1 pad=1048576"
     nothing_to_do --config sweep.ini
-    stand_in memory_bytes=100000000 memory_taken=60000000 l2_bytes=1048576
+    stand_in memory_bytes=100000000 memory_taken=72500000 l2_bytes=1048576
     autotune --config sweep.ini --results others --format csv
     stand_in memory_bytes=100000000 l2_bytes=1048576
     measures 3 --config sweep.ini --results others
@@ -150,7 +150,7 @@ good:1:measured good:2:measured good:3:measured "
 }
 
 @test "textures are of the buffers that were made again" {
-    # 16 MiB for scratch, 2 MiB for the flush, 1 MiB for the output and 3 MiB for each combination
+    # 4 MiB for scratch, 2 MiB for the flush, 1 MiB for the output and 3 MiB for each combination
     stand_in "log = $scratch/calls" "note = blur_reference" memory_bytes=25500000 l2_bytes=1048576
     printf '[blur]\nwidth = 512\nheight = 512\nblock_size = 64, 128, 256\nmethod = fetch, point\n' | sweep
     sed -i 's/^fill = .*/fill = integers(-100, 100, block_size)/' templates/blur.ini

@@ -105,8 +105,8 @@ measures_again() {
     stand_in "memory_bytes=300000000" "log = $scratch/calls"
     sweep "[scale]" "n = 2^26"
     expect 3 --config sweep.ini
-    # in, out and the expected result (in double) of 2^26 elements, twice the L2, 16 MiB, guards
-    has err "scale.ini: problem 'n=67108864 factor=1.5' needs 1.216 GB of device memory" \
+    # in, out and the expected result (in double) of 2^26 elements, twice the L2, 4 MiB, guards
+    has err "scale.ini: problem 'n=67108864 factor=1.5' needs 1.204 GB of device memory" \
         "(buffer 'in' alone 268.4 MB), but 300 MB is all that the GPU has" \
         "choose a smaller problem or free memory" "1 of 1 problems"
     lacks calls cuMemAlloc
@@ -118,7 +118,7 @@ measures_again() {
     stand_in "memory_bytes=300000000" "memory_taken=150000000"
     sweep "launch_timeout_s = 60" "[scale]" "n = 2^22, 2^12" "block_size = 64, 256"
     expect 3 --config sweep.ini --format csv
-    has err "scale.ini: problem 'n=4194304 factor=1.5' needs 209.7 MB of device memory" \
+    has err "scale.ini: problem 'n=4194304 factor=1.5' needs 197.2 MB of device memory" \
         "(buffer 'in' alone 16.79 MB), but 150 MB are free;" \
         "1 of 2 problems do not fit in the device's memory; the others are done"
     equal "$(column n | sort -u)" 4096

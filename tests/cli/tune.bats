@@ -399,7 +399,7 @@ print(len(set(study["variants"][study["winner"]]["samples_ns"])))'
 }
 
 @test "where memory for further places is short, the finals use those that there are" {
-    stand_in "noise=0" "addresses=0.01" "base_ns=30000" "l2_bytes=1000000" "memory_bytes=21000000"
+    stand_in "noise=0" "addresses=0.01" "base_ns=30000" "l2_bytes=1000000" "memory_bytes=8500000"
     expect 0 --config "$sweeps/scale.ini" --format json
     [ "$(different_samples)" -ge 2 ]
     [ "$(different_samples)" -lt 10 ]

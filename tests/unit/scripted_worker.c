@@ -181,7 +181,7 @@ static json_t *try_variant(struct player *player)
         return error_message(ERROR_WORKER, "'trial' needs an open problem");
     json_t *reply = json_pack("{s:s}", "event", "tried");
     add_samples(player, json_number_value(us_of(player)), reply);
-    json_object_set_new(reply, "took_ns", json_pack("[i, i, i, i]", 100, 100, 100, 100));
+    json_object_set_new(reply, "took_ns", json_pack("[i, i, i]", 100, 100, 100));
     return reply;
 }
 

@@ -103,7 +103,7 @@ static int make_buffer(struct device_variant *variant, struct device_problem *pr
         status = device_buffer_new(device, scratch, &problem->arena, type, length, error);
     while (status == ERROR_DEVICE && device->last == CUDA_ERROR_OUT_OF_MEMORY &&
            data_store_shrink(&problem->store));
-    if (status == 0)
+    if (status == 0 && !buffer_is_work(buffer)) /* work space is poisoned before each run */
         status = device_buffer_fill(device, scratch, &buffer->fill, FILL_USUAL_DATA, scope, error);
     if (status == 0)
         status = device_buffer_clear_border(device, scratch, &buffer->fill, scope, error);

@@ -192,16 +192,14 @@ static int do_measure(struct device_session *session, const json_t *request, str
                       struct error *error)
 {
     struct device_variant *variant;
-    bool batched;
     int status = need_variant(session, request, &variant, error);
     if (status == 0)
         draw_data(session, request);
     if (status == 0)
         status = prepare_copy(session, request, variant, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
-        status = trial_measure(session, request, variant, &answer->reply, &batched, answer, error);
-    if (status == 0 && answer->outcome == OUTCOME_MEASURED && is_careful(request))
-        status = trial_check(session, variant, batched, true, answer, error);
+        status = trial_measure(session, request, variant, is_careful(request), &answer->reply,
+                               answer, error);
     note_damage(session, request, answer);
     if (answer->reply != NULL) {
         json_object_set_new(answer->reply, "event", json_string("measured"));

@@ -49,6 +49,7 @@ struct subject {
     struct device_variant *variant;
     const struct batches *batches;
     const struct batch *batch;
+    struct measure_follower *follower;
 };
 
 static int queue_reset(const struct subject *subject, struct error *error)
@@ -128,11 +129,15 @@ static int read_samples(struct measure *measure, struct device_context *device, 
 }
 
 static int run_samples(struct measure *measure, const struct subject *subject, size_t count,
-                       bool *late, struct error *error)
+                       bool last, bool *late, struct error *error)
 {
     int status = 0;
     for (size_t i = 0; i < count && status == 0; i++)
         status = queue_sample(measure, subject, i, &late[i], error);
+    if (status == 0 && last && subject->follower != NULL) {
+        status = subject->follower->queue(subject->follower->owner, error);
+        subject->follower->queued = true;
+    }
     return status != 0 ? status : device_synchronise(subject->problem->device, error);
 }
 
@@ -165,7 +170,7 @@ static int take_samples(struct measure *measure, const struct subject *subject, 
         size_t wanted = count - taken < most ? count - taken : most;
         size_t before = taken;
         bool late[MEASURE_IN_FLIGHT] = {false};
-        int status = run_samples(measure, subject, wanted, late, error);
+        int status = run_samples(measure, subject, wanted, wanted == count - taken, late, error);
         if (attempt == ATTEMPTS) /* late samples are better than none */
             for (size_t i = 0; i < wanted; i++)
                 late[i] = false;
@@ -262,20 +267,25 @@ static int take_batches(struct sampling *sampling, struct device_problem *proble
                            samples->ns, error);
 }
 
-/* Takes single samples, but only one if that is above `enough_ns` (0: no limit). */
+/* Takes single samples, but only one if that is above `enough_ns` (0: no limit). Nothing follows them if
+ * they are so short that batches may. */
 static int take_single(struct sampling *sampling, struct device_problem *problem,
                        struct device_variant *variant, size_t count, double enough_ns,
-                       struct samples *samples, struct error *error)
+                       double short_ns, struct measure_follower *follower, struct samples *samples,
+                       struct error *error)
 {
+    struct subject subject = {.problem = problem, .variant = variant};
     size_t first = enough_ns > 0 ? 1 : 0;
     int status = 0;
     if (first > 0)
-        status = measure_samples(&sampling->measure, problem, variant, first, samples->ns, error);
+        status = take_samples(&sampling->measure, &subject, first, samples->ns, error);
+    if (first > 0 && samples->ns[0] >= short_ns)
+        subject.follower = follower;
     if (first > 0 && samples->ns[0] > enough_ns)
         count = 1;
     else if (status == 0)
-        status = measure_samples(&sampling->measure, problem, variant, count - first,
-                                 samples->ns + first, error);
+        status =
+            take_samples(&sampling->measure, &subject, count - first, samples->ns + first, error);
     samples->count = count;
     samples->runs = 1;
     if (status == 0)
@@ -284,8 +294,8 @@ static int take_single(struct sampling *sampling, struct device_problem *problem
 }
 
 int measure_take(struct sampling *sampling, struct device_problem *problem, const json_t *request,
-                 struct device_variant *variant, size_t count, struct samples *samples,
-                 struct error *error)
+                 struct device_variant *variant, size_t count, struct measure_follower *follower,
+                 struct samples *samples, struct error *error)
 {
     double enough_ns = json_number_value(json_object_get(request, "enough_ns"));
     double short_ns = json_number_value(json_object_get(request, "short_ns"));
@@ -294,10 +304,13 @@ int measure_take(struct sampling *sampling, struct device_problem *problem, cons
         status = take_batches(sampling, problem, variant, count, samples, error);
     if (status != 0 || samples->count > 0)
         return status;
-    status = take_single(sampling, problem, variant, count, enough_ns, samples, error);
-    if (status == 0 && samples->single_ns < short_ns) /* one sample may have been disturbed */
-        status = take_batches(sampling, problem, variant, count, samples, error);
-    return status;
+    status = take_single(sampling, problem, variant, count, enough_ns, short_ns, follower, samples,
+                         error);
+    if (status != 0 || samples->single_ns >= short_ns)
+        return status;
+    if (follower != NULL) /* one sample may have been disturbed */
+        follower->queued = false;
+    return take_batches(sampling, problem, variant, count, samples, error);
 }
 
 json_t *times_to_json(const double *times_ns, size_t count)

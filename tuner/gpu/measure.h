@@ -82,11 +82,19 @@ struct samples {
     double single_ns; /* median of single samples; 0: none were taken */
 };
 
+/* What to queue behind the last sample, so that the host waits for both at once. */
+struct measure_follower {
+    int (*queue)(const void *owner, struct error *error);
+    const void *owner;
+    bool
+        queued; /* set if it was: not behind batches, nor behind a sample that turned out to be the last */
+};
+
 /* Takes `count` samples, as `batched`, `enough_ns` and `short_ns` of the request say (FORMATS.md).
- * Returns 0, or the error of measuring. */
+ * `follower` may be NULL. Returns 0, or the error of measuring. */
 int measure_take(struct sampling *sampling, struct device_problem *problem, const json_t *request,
-                 struct device_variant *variant, size_t count, struct samples *samples,
-                 struct error *error);
+                 struct device_variant *variant, size_t count, struct measure_follower *follower,
+                 struct samples *samples, struct error *error);
 
 /* The times as an array; the samples as an object with the keys of FORMATS.md. Both are new. */
 json_t *times_to_json(const double *times_ns, size_t count);

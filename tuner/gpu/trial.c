@@ -134,12 +134,13 @@ static int verify_batch(struct device_session *session, struct verify *verify, s
     return status;
 }
 
-int trial_check(struct device_session *session, struct device_variant *variant, bool batched,
-                bool everything, struct answer *answer, struct error *error)
+static int check_timed(struct device_session *session, struct verify *verify, bool batched,
+                       bool queued, struct answer *answer, struct error *error)
 {
-    struct verify verify = begin_verify(session, variant, everything);
-    int status = batched ? verify_batch(session, &verify, error) : verify_last(&verify, error);
-    return conclude(session, &verify, "right at first, but in a timed run ", status, answer, error);
+    int status = queued    ? verify_judge(verify, error)
+                 : batched ? verify_batch(session, verify, error)
+                           : verify_last(verify, error);
+    return conclude(session, verify, "right at first, but in a timed run ", status, answer, error);
 }
 
 /* The first reading waits until NVML is open, which may take longer than the variant may. */
@@ -153,41 +154,51 @@ static void read_monitor(struct device_session *session, int64_t start)
         (void)tell(session, "prepared", NULL);
 }
 
-/* Takes `count` more samples. */
+/* How the last of some samples is checked. */
+enum check { CHECK_NOTHING, CHECK_RESULTS, CHECK_EVERYTHING };
+
+static int queue_check(const void *verify, struct error *error)
+{
+    return verify_queue(verify, error);
+}
+
+/* Takes `count` more samples, and checks the last. */
 static int take_part(struct device_session *session, const json_t *request,
-                     struct device_variant *variant, size_t count, struct samples *samples,
-                     struct error *error)
+                     struct device_variant *variant, size_t count, enum check check,
+                     struct samples *samples, struct answer *answer, struct error *error)
 {
     struct samples part = {.ns = samples->ns + samples->count};
-    int status =
-        measure_take(&session->sampling, &session->problem, request, variant, count, &part, error);
+    struct verify verify = begin_verify(session, variant, check == CHECK_EVERYTHING);
+    struct measure_follower follower = {.queue = queue_check, .owner = &verify};
+    int status = measure_take(&session->sampling, &session->problem, request, variant, count,
+                              check != CHECK_NOTHING ? &follower : NULL, &part, error);
+    status = trial_ran(session, variant, status, answer);
     samples->count += part.count;
     samples->runs = part.runs;
     samples->single_ns = part.single_ns;
-    return status;
+    if (status != 0 || answer->outcome != OUTCOME_MEASURED || check == CHECK_NOTHING)
+        return status;
+    return check_timed(session, &verify, part.runs > 1, follower.queued, answer, error);
 }
 
 /* All samples, in parts: up to the first that is checked, the second, and the rest. */
 static int take_samples(struct device_session *session, const json_t *request,
                         struct device_variant *variant, size_t count, size_t check_after,
-                        struct samples *samples, struct answer *answer, struct error *error)
+                        enum check last, struct samples *samples, struct answer *answer,
+                        struct error *error)
 {
     const size_t checked = check_after > 0 ? 2 : 0;
     const size_t parts[] = {check_after, checked / 2, count - check_after - checked / 2};
     int status = 0;
-    for (size_t i = 0; i < 3 && status == 0 && answer->outcome == OUTCOME_MEASURED; i++) {
-        if (parts[i] == 0)
-            continue;
-        status = trial_ran(session, variant,
-                           take_part(session, request, variant, parts[i], samples, error), answer);
-        if (status == 0 && answer->outcome == OUTCOME_MEASURED && i < checked)
-            status = trial_check(session, variant, samples->runs > 1, false, answer, error);
-    }
+    for (size_t i = 0; i < 3 && status == 0 && answer->outcome == OUTCOME_MEASURED; i++)
+        if (parts[i] > 0)
+            status = take_part(session, request, variant, parts[i], i == 2 ? last : CHECK_RESULTS,
+                               samples, answer, error);
     return status;
 }
 
 int trial_measure(struct device_session *session, const json_t *request,
-                  struct device_variant *variant, json_t **reply, bool *batched,
+                  struct device_variant *variant, bool checks, json_t **reply,
                   struct answer *answer, struct error *error)
 {
     json_int_t count = json_integer_value(json_object_get(request, "samples"));
@@ -199,9 +210,8 @@ int trial_measure(struct device_session *session, const json_t *request,
     struct samples samples = {.ns = alloc_zeroed((size_t)count, sizeof(double))};
     int64_t start = clock_ns();
     int status = take_samples(session, request, variant, (size_t)count, (size_t)check_after,
-                              &samples, answer, error);
+                              checks ? CHECK_EVERYTHING : CHECK_NOTHING, &samples, answer, error);
     read_monitor(session, start);
-    *batched = samples.runs > 1;
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         *reply = samples_to_json(&samples, session->sampling.empty_batch_ns);
     free(samples.ns);
@@ -231,7 +241,8 @@ static int verify_first(struct device_session *session, const json_t *request,
     const struct samples samples = {.ns = &ns, .count = 1, .runs = 1, .single_ns = ns};
     read_monitor(session, start);
     *reply = samples_to_json(&samples, session->sampling.empty_batch_ns);
-    return trial_check(session, variant, false, true, answer, error);
+    verify.everything = true;
+    return check_timed(session, &verify, false, false, answer, error);
 }
 
 /* Verifies the result of a run, and unless that is enough of the variant, takes samples and verifies
@@ -241,23 +252,17 @@ static int try_variant(struct device_session *session, const json_t *request,
                        struct error *error)
 {
     json_t *samples = NULL;
-    bool batched;
     int64_t start = clock_ns();
     int status = verify_first(session, request, variant, &samples, answer, error);
-    bool enough = samples != NULL;
     int64_t run_end = clock_ns();
     /* the first run began from the usual poison; that of the one that is checked last is drawn */
     variant->resets = (unsigned)(statistics_random(&session->random) >> 8);
-    if (status == 0 && answer->outcome == OUTCOME_MEASURED && !enough)
-        status = trial_measure(session, request, variant, &samples, &batched, answer, error);
-    int64_t measure_end = clock_ns();
-    if (status == 0 && answer->outcome == OUTCOME_MEASURED && !enough)
-        status = trial_check(session, variant, batched, true, answer, error);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED && samples == NULL)
+        status = trial_measure(session, request, variant, true, &samples, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED) {
-        answer->reply =
-            json_pack("{s:s, s:[I, I, I, I]}", "event", "tried", "took_ns",
-                      (json_int_t)(run_end - start), (json_int_t)load_ns,
-                      (json_int_t)(measure_end - run_end), (json_int_t)(clock_ns() - measure_end));
+        answer->reply = json_pack("{s:s, s:[I, I, I]}", "event", "tried", "took_ns",
+                                  (json_int_t)(run_end - start), (json_int_t)load_ns,
+                                  (json_int_t)(clock_ns() - run_end));
         json_object_update(answer->reply, samples);
         gpu_monitor_report(&session->monitor, answer->reply);
     }

@@ -50,17 +50,14 @@ int trial_verify(struct device_session *session, struct device_variant *variant,
 int trial_check_others(struct device_session *session, struct answer *answer, struct error *error);
 
 /*
- * Takes the samples that the request asks for (measure.h), and checks two consecutive ones behind
- * `check_after` of them (0: none). On success `*reply` becomes a new object with the samples, and
- * `*batched` says whether they are of batches. Returns ERROR_WORKER for an invalid number of samples.
+ * Takes the samples that the request asks for (measure.h). Checks two consecutive ones behind
+ * `check_after` of them (0: none), and with `checks` everything after the last: of a batch, two consecutive
+ * runs drawn at random. On success `*reply` becomes a new object with the samples. Returns ERROR_WORKER for an
+ * invalid number of samples.
  */
 int trial_measure(struct device_session *session, const json_t *request,
-                  struct device_variant *variant, json_t **reply, bool *batched,
+                  struct device_variant *variant, bool checks, json_t **reply,
                   struct answer *answer, struct error *error);
-
-/* Checks the results of the last sample; of a batch, two consecutive runs drawn at random. */
-int trial_check(struct device_session *session, struct device_variant *variant, bool batched,
-                bool everything, struct answer *answer, struct error *error);
 
 /* Serves a "trial" request. answer->reply becomes "tried". */
 int trial_run(struct device_session *session, const json_t *request, struct answer *answer,

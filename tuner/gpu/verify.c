@@ -66,11 +66,17 @@ static int clear(struct device_problem *problem, struct error *error)
                 problem->device->stream);
 }
 
+/* What the checks find goes to the host, once the stream has come there. */
+static int queue_fetch(struct device_problem *problem, struct error *error)
+{
+    return CUDA(problem->device, cuMemcpyDtoHAsync, problem->slot_values, problem->slots,
+                all_bytes(problem), problem->device->stream);
+}
+
 /* Waits for the checks that were queued. */
 static int fetch(struct device_problem *problem, struct error *error)
 {
-    int status = CUDA(problem->device, cuMemcpyDtoHAsync, problem->slot_values, problem->slots,
-                      all_bytes(problem), problem->device->stream);
+    int status = queue_fetch(problem, error);
     return status != 0 ? status : device_synchronise(problem->device, error);
 }
 
@@ -454,17 +460,23 @@ static int run_verifiers(struct verify *verify, struct error *error)
     return check_verifiers(verify, error);
 }
 
-int verify_last(struct verify *verify, struct error *error)
+static bool looks_at_everything(const struct verify *verify)
 {
-    struct device_problem *problem = verify->problem;
-    bool everything = verify->everything || problem->template.verifier_count > 0;
+    return verify->everything || verify->problem->template.verifier_count > 0;
+}
+
+int verify_queue(const struct verify *verify, struct error *error)
+{
     int status = queue_results(verify, error);
-    if (status == 0 && everything)
+    if (status == 0 && looks_at_everything(verify))
         status = queue_constants(verify, error);
-    if (status == 0)
-        status = fetch(problem, error);
-    if (status != 0)
-        return status;
+    return status != 0 ? status : queue_fetch(verify->problem, error);
+}
+
+int verify_judge(struct verify *verify, struct error *error)
+{
+    const bool everything = looks_at_everything(verify);
+    int status = 0;
     verify->finding = judge(verify);
     if (everything && verify->finding != FINDING_DAMAGE && !judge_constants(verify))
         verify->finding = FINDING_DAMAGE;
@@ -472,8 +484,16 @@ int verify_last(struct verify *verify, struct error *error)
         status = check_constants(verify, error);
     if (status == 0 && verify->finding != FINDING_DAMAGE &&
         (everything || verify->finding == FINDING_WRONG))
-        data_store_trust(&problem->store);
+        data_store_trust(&verify->problem->store);
     return status != 0 ? status : run_verifiers(verify, error);
+}
+
+int verify_last(struct verify *verify, struct error *error)
+{
+    int status = verify_queue(verify, error);
+    if (status == 0)
+        status = device_synchronise(verify->problem->device, error);
+    return status != 0 ? status : verify_judge(verify, error);
 }
 
 static int set_guards(struct verify *verify, unsigned char pattern, struct error *error)

@@ -47,9 +47,12 @@ int verify_run(struct verify *verify, struct error *error);
 
 /*
  * Checks the results of the last run. If they are wrong, or with `everything`, also checks what no
- * variant may change; if that is intact, data_store_trust() knows. Returns 0 or ERROR_DEVICE.
+ * variant may change; if that is intact, data_store_trust() knows. Returns 0 or ERROR_DEVICE. The same in two
+ * steps: verify_queue() behind the run, and verify_judge() once the device has come to its end.
  */
 int verify_last(struct verify *verify, struct error *error);
+int verify_queue(const struct verify *verify, struct error *error);
+int verify_judge(struct verify *verify, struct error *error);
 
 /* An element that differs from what is expected. */
 struct difference {

@@ -16,7 +16,7 @@
 
 enum {
     GUARD_BYTES = 4096,             /* on each side of every buffer */
-    ARENA_BYTES = 16 * 1024 * 1024, /* for small scratch buffers */
+    ARENA_BYTES = 4 * 1024 * 1024, /* for small scratch buffers */
     FLUSH_L2_TIMES = 2,             /* read twice the L2's size, whatever its replacement policy */
 };
 

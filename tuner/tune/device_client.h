@@ -78,7 +78,6 @@ enum device_duration {
     DEVICE_TOOK_RUN,
     DEVICE_TOOK_LOAD,
     DEVICE_TOOK_MEASURE,
-    DEVICE_TOOK_AGAIN, /* to verify after sampling */
     DEVICE_DURATIONS
 };
 

@@ -174,14 +174,15 @@ static int check_interrupt(struct error *error)
     return interrupt_requested() ? error_set(error, ERROR_INTERRUPTED, "interrupted") : 0;
 }
 
-static int store(const struct screening *screening, size_t index, struct error *error)
+static int store(const struct screening *screening, const size_t *indices, size_t count,
+                 struct error *error)
 {
     const struct tuning_job *job = screening->job;
     struct timings *timings = screening->tuning->timings;
     enum timing_stage stage = timings->stage;
     timings_stage(timings, TIMING_RECORD);
-    int status = record_result(screening->tuning->record, job->record_id,
-                               &job->study.results[index], "screening", error);
+    int status = record_results(screening->tuning->record, job->record_id, job->study.results,
+                                indices, count, "screening", error);
     timings_stage(timings, stage);
     return status;
 }
@@ -195,28 +196,34 @@ static int keep_screened(struct screening *screening, size_t index, struct error
     if (screening->twins != NULL)
         progress_add(tuning->progress, study->kernel, result->outcome, result->time.median_ns);
     tuning_job_drop(screening->job, index);
-    return store(screening, index, error);
+    return store(screening, &index, 1, error);
 }
 
 /* Keeps the duplicates whose twins have their results, and what one of them may take over from a
- * twin. */
+ * twin: many at once, because each transaction costs more than what it stores. */
 static int keep_duplicates(struct screening *screening, struct error *error)
 {
+    enum { AT_ONCE = 1000 };
     struct tuning_job *job = screening->job;
+    size_t kept[AT_ONCE + 1];
+    size_t count = 0;
     int status = 0;
     for (size_t i = 0; i < screening->twins->count && status == 0; i++) {
         if (!twins_is_over(screening->twins, i))
             continue;
         size_t duplicate = twins_conclude(screening->twins, i);
         tuning_job_drop(job, i);
+        kept[count++] = duplicate;
         if (duplicate != i)
-            status = store(screening, i, error);
-        if (status == 0)
-            status = store(screening, duplicate, error);
+            kept[count++] = i;
+        if (count < AT_ONCE)
+            continue;
+        status = store(screening, kept, count, error);
+        count = 0;
         if (status == 0)
             status = check_interrupt(error);
     }
-    return status;
+    return status == 0 && count > 0 ? store(screening, kept, count, error) : status;
 }
 
 /* Sends the variant to the GPU, unless its outcome is known from compiling it, or it has a twin. */
@@ -362,7 +369,7 @@ static int end_failed_comparison(const struct screener *screener, const struct t
         job->study.results[index].outcome != OUTCOME_MEASURED)
         return 0;
     tuning_job_take_answer(job, index, answer);
-    return store(screening, index, error);
+    return store(screening, &index, 1, error);
 }
 
 /* How the variant's time on this GPU compares, if it was measured in the same way. */
