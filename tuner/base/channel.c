@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { READ_BYTES = 64 * 1024, LINE_LIMIT = 64 << 20, BYTES_LIMIT = 512 << 20 };
@@ -42,22 +43,31 @@ void channel_release(struct channel *channel)
 
 /* --- sending --- */
 
-/* send() with MSG_NOSIGNAL to a socket; write() to anything else, such as a terminal. */
-static ssize_t write_some(int out, const char *bytes, size_t count)
+enum { PIECES = 2 };
+
+/* sendmsg() with MSG_NOSIGNAL to a socket; writev() to anything else, such as a terminal. */
+static ssize_t write_some(int out, struct iovec *pieces)
 {
-    ssize_t written = send(out, bytes, count, MSG_NOSIGNAL);
-    return written < 0 && errno == ENOTSOCK ? write(out, bytes, count) : written;
+    const struct msghdr message = {.msg_iov = pieces, .msg_iovlen = PIECES};
+    ssize_t written = sendmsg(out, &message, MSG_NOSIGNAL);
+    return written < 0 && errno == ENOTSOCK ? writev(out, pieces, PIECES) : written;
 }
 
-static int write_all(const struct channel *channel, const char *bytes, size_t count,
+/* Together, so that the other process wakes once. */
+static int write_all(const struct channel *channel, struct iovec pieces[PIECES],
                      struct error *error)
 {
-    for (size_t sent = 0; sent < count;) {
-        ssize_t written = write_some(channel->out, bytes + sent, count - sent);
-        if (written >= 0)
-            sent += (size_t)written;
-        else if (errno != EINTR || interrupt_requested())
+    while (pieces[0].iov_len + pieces[1].iov_len > 0) {
+        ssize_t written = write_some(channel->out, pieces);
+        if (written < 0 && (errno != EINTR || interrupt_requested()))
             return error_set_errno(error, ERROR_WORKER, "cannot write to the other process");
+        size_t left = written > 0 ? (size_t)written : 0;
+        for (size_t i = 0; i < PIECES; i++) {
+            size_t taken = left < pieces[i].iov_len ? left : pieces[i].iov_len;
+            pieces[i].iov_base = (char *)pieces[i].iov_base + taken;
+            pieces[i].iov_len -= taken;
+            left -= taken;
+        }
     }
     return 0;
 }
@@ -75,9 +85,8 @@ int channel_send_bytes(struct channel *channel, json_t *message, const void *byt
     }
     size_t length = strlen(object);
     object[length] = '\n'; /* in place of the null character */
-    int status = write_all(channel, object, length + 1, error);
-    if (status == 0)
-        status = write_all(channel, bytes, count, error);
+    struct iovec pieces[PIECES] = {{object, length + 1}, {(void *)bytes, count}};
+    int status = write_all(channel, pieces, error);
     int number = errno;
     free(object);
     errno = number;

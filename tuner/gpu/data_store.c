@@ -79,11 +79,12 @@ static struct bindings key_of(const struct data_store *store, size_t member,
 {
     struct bindings key = {0};
     for (size_t i = 0; i < store->template->parameter_count; i++) {
+        if ((depends_on(store, member) >> i & 1) == 0)
+            continue;
         const struct parameter *parameter = &store->template->parameters[i];
         const struct value *value =
             parameters != NULL ? bindings_find(parameters, parameter->name) : NULL;
-        if ((depends_on(store, member) >> i & 1) != 0)
-            bindings_set(&key, parameter->name, value != NULL ? *value : parameter->fallback);
+        bindings_set(&key, parameter->name, value != NULL ? *value : parameter->fallback);
     }
     return key;
 }

@@ -32,9 +32,11 @@ void bindings_set(struct bindings *bindings, const char *name, struct value valu
 
 const struct value *bindings_find(const struct bindings *bindings, const char *name)
 {
-    for (size_t i = 0; i < bindings->count; i++)
-        if (strcmp(bindings->items[i].name, name) == 0)
+    for (size_t i = 0; i < bindings->count; i++) {
+        const char *other = bindings->items[i].name;
+        if (other[0] == name[0] && strcmp(other, name) == 0)
             return &bindings->items[i].value;
+    }
     return NULL;
 }
 
