@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 enum {
-    GUARD_BYTES = 4096,             /* on each side of every buffer */
+    GUARD_BYTES = 4096,            /* on each side of every buffer */
     ARENA_BYTES = 4 * 1024 * 1024, /* for small scratch buffers */
-    FLUSH_L2_TIMES = 2,             /* read twice the L2's size, whatever its replacement policy */
+    FLUSH_L2_TIMES = 2,            /* read twice the L2's size, whatever its replacement policy */
 };
 
 struct footprint {
