@@ -74,12 +74,7 @@ struct device_process {
 };
 
 /* What took how long: of a verification, the run alone. */
-enum device_duration {
-    DEVICE_TOOK_RUN,
-    DEVICE_TOOK_LOAD,
-    DEVICE_TOOK_MEASURE,
-    DEVICE_DURATIONS
-};
+enum device_duration { DEVICE_TOOK_RUN, DEVICE_TOOK_LOAD, DEVICE_TOOK_MEASURE, DEVICE_DURATIONS };
 
 /* What an answer says. Zero it first; only what its kind of answer has is set. */
 struct device_reply {
