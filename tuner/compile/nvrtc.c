@@ -627,35 +627,6 @@ static int program_run(const struct program_options *options, struct unit *unit,
 
 /* --- the compiler --- */
 
-int nvrtc_open(struct nvrtc **nvrtc, const char *cache, struct error *error)
-{
-    return nvrtc_library_open(nvrtc, cache, error);
-}
-
-void nvrtc_close(struct nvrtc *nvrtc)
-{
-    if (nvrtc == NULL)
-        return;
-    linker_close(nvrtc->linker);
-    nvrtc_library_close(nvrtc);
-}
-
-const char *nvrtc_build(const struct nvrtc *nvrtc)
-{
-    return nvrtc->build;
-}
-
-const char *nvrtc_path(const struct nvrtc *nvrtc)
-{
-    return nvrtc->path;
-}
-
-const int *nvrtc_architectures(const struct nvrtc *nvrtc, size_t *count)
-{
-    *count = nvrtc->architecture_count;
-    return nvrtc->architectures;
-}
-
 void nvrtc_set_root(struct nvrtc *nvrtc, const char *root, const char *const *names, size_t count)
 {
     nvrtc->root = root;

@@ -6,6 +6,7 @@
 #include "base/read_file.h"
 #include "base/write_file.h"
 #include "compile/linker.h"
+#include "compile/nvrtc.h"
 
 #include <dlfcn.h>
 #include <fts.h>
@@ -454,7 +455,7 @@ bool nvrtc_stands(const struct nvrtc *nvrtc)
 
 /* --- opening and closing --- */
 
-int nvrtc_library_open(struct nvrtc **nvrtc, const char *cache, struct error *error)
+int nvrtc_open(struct nvrtc **nvrtc, const char *cache, struct error *error)
 {
     const char *wanted = getenv("AUTOTUNE_NVRTC");
     char *reason = NULL;
@@ -484,8 +485,11 @@ int nvrtc_library_open(struct nvrtc **nvrtc, const char *cache, struct error *er
     return 0;
 }
 
-void nvrtc_library_close(struct nvrtc *nvrtc)
+void nvrtc_close(struct nvrtc *nvrtc)
 {
+    if (nvrtc == NULL)
+        return;
+    linker_close(nvrtc->linker);
     /* Do not unload the library: that leaks the memory of its C++ runtime. */
     text_list_release(&nvrtc->include_options);
     free(nvrtc->architectures);
@@ -493,4 +497,20 @@ void nvrtc_library_close(struct nvrtc *nvrtc)
     free(nvrtc->whole);
     text_list_release(&nvrtc->absolute);
     free(nvrtc);
+}
+
+const char *nvrtc_build(const struct nvrtc *nvrtc)
+{
+    return nvrtc->build;
+}
+
+const char *nvrtc_path(const struct nvrtc *nvrtc)
+{
+    return nvrtc->path;
+}
+
+const int *nvrtc_architectures(const struct nvrtc *nvrtc, size_t *count)
+{
+    *count = nvrtc->architecture_count;
+    return nvrtc->architectures;
 }

@@ -1,6 +1,6 @@
 /*
- * NVRTC's shared library: its functions, and the folders of the headers that belong to it. Private
- * to nvrtc.c; all others include nvrtc.h.
+ * NVRTC's shared library: its functions, and the folders of the headers that belong to it. Private to nvrtc.c, which
+ * compiles, and nvrtc_library.c, which opens it; all others include nvrtc.h.
  */
 #ifndef AUTOTUNE_NVRTC_LIBRARY_H
 #define AUTOTUNE_NVRTC_LIBRARY_H
@@ -62,9 +62,5 @@ struct nvrtc {
     const char *root;                 /* nvrtc_set_root() */
     struct text_list absolute;        /* names of #includes of absolute paths below it */
 };
-
-/* As nvrtc_open() and nvrtc_close(); the linker is the caller's. */
-int nvrtc_library_open(struct nvrtc **nvrtc, const char *cache, struct error *error);
-void nvrtc_library_close(struct nvrtc *nvrtc);
 
 #endif

@@ -43,40 +43,19 @@ static int find_symbol(struct symbol_buffers buffers, CUmodule handle, size_t in
     return status != 0 ? status : copy(buffers, *address, own->data, own->bytes, error);
 }
 
-/* The variables of read buffers, or those of all others. */
-static int push(const struct device_code *code, struct symbol_buffers buffers, bool read,
-                struct error *error)
+int device_code_copy_symbols(const struct device_code *code, struct symbol_buffers buffers,
+                             enum symbol_copies which, struct error *error)
 {
     int status = 0;
     for (size_t i = 0; i < buffers.template->buffer_count && status == 0; i++) {
-        bool wanted = (buffers.template->buffers[i].access == ACCESS_READ) == read;
+        bool read = buffers.template->buffers[i].access == ACCESS_READ;
         const struct device_buffer *own = &buffers.buffers[i];
-        if (code->symbols[i] != 0 && wanted)
-            status = copy(buffers, code->symbols[i], own->data, own->bytes, error);
-    }
-    return status;
-}
-
-int device_code_renew_symbols(const struct device_code *code, struct symbol_buffers buffers,
-                              struct error *error)
-{
-    return push(code, buffers, true, error);
-}
-
-int device_code_push_symbols(const struct device_code *code, struct symbol_buffers buffers,
-                             struct error *error)
-{
-    return push(code, buffers, false, error);
-}
-
-int device_code_pull_symbols(const struct device_code *code, struct symbol_buffers buffers,
-                             struct error *error)
-{
-    int status = 0;
-    for (size_t i = 0; i < buffers.template->buffer_count && status == 0; i++) {
-        const struct device_buffer *own = &buffers.buffers[i];
-        if (code->symbols[i] != 0)
+        if (code->symbols[i] == 0)
+            continue;
+        if (which == SYMBOLS_PULL)
             status = copy(buffers, own->data, code->symbols[i], own->bytes, error);
+        else if ((which == SYMBOLS_RENEW) == read)
+            status = copy(buffers, code->symbols[i], own->data, own->bytes, error);
     }
     return status;
 }

@@ -58,13 +58,14 @@ int device_code_resolve(struct device_code *code, struct symbol_buffers buffers,
 /* Unloads and zeroes `code`, which may be zero already. */
 void device_code_unload(struct device_code *code, struct device_context *device);
 
-/* Queues the copies to read variables, whose buffers have new contents; to all others; from all. */
-int device_code_renew_symbols(const struct device_code *code, struct symbol_buffers buffers,
-                              struct error *error);
-int device_code_push_symbols(const struct device_code *code, struct symbol_buffers buffers,
-                             struct error *error);
-int device_code_pull_symbols(const struct device_code *code, struct symbol_buffers buffers,
-                             struct error *error);
+/* Queues copies between variables and their buffers. */
+enum symbol_copies {
+    SYMBOLS_RENEW, /* to those that are only read, whose buffers have new contents */
+    SYMBOLS_PUSH,  /* to all others, before a run */
+    SYMBOLS_PULL   /* from all, after it */
+};
+int device_code_copy_symbols(const struct device_code *code, struct symbol_buffers buffers,
+                             enum symbol_copies which, struct error *error);
 
 /* The code of a problem's helpers (template/template.h): the source compiled with the parameters' defaults. */
 struct helper_code {

@@ -21,8 +21,8 @@ static struct symbol_buffers symbols_of(const struct device_variant *variant,
 int device_variant_pull(const struct device_variant *variant, struct device_problem *problem,
                         struct error *error)
 {
-    return device_code_pull_symbols(&variant->copies[variant->copy], symbols_of(variant, problem),
-                                    error);
+    return device_code_copy_symbols(&variant->copies[variant->copy], symbols_of(variant, problem),
+                                    SYMBOLS_PULL, error);
 }
 
 unsigned char device_variant_poison(const struct device_variant *variant, size_t index,
@@ -70,8 +70,8 @@ int device_variant_reset_to(struct device_variant *variant, struct device_proble
             buffer_is_work(&problem->template.buffers[i]))
             status = poison(variant, problem, i, error);
     if (status == 0)
-        status = device_code_push_symbols(&variant->copies[variant->copy],
-                                          symbols_of(variant, problem), error);
+        status = device_code_copy_symbols(&variant->copies[variant->copy],
+                                          symbols_of(variant, problem), SYMBOLS_PUSH, error);
     return status;
 }
 
@@ -210,8 +210,8 @@ int device_variant_prepare(struct device_variant *variant, struct device_problem
     variant->refills = problem->store.refills;
     for (size_t i = 0; i < variant->copy_count && status == 0 && refilled; i++)
         if (variant->copies[i].symbols != NULL)
-            status =
-                device_code_renew_symbols(&variant->copies[i], symbols_of(variant, problem), error);
+            status = device_code_copy_symbols(&variant->copies[i], symbols_of(variant, problem),
+                                              SYMBOLS_RENEW, error);
     return status == 0 && *moved ? make_arguments(variant, problem, error) : status;
 }
 
