@@ -10,7 +10,6 @@
 #include "base/write_file.h"
 #include "compile/compile_estimate.h"
 #include "compile/cubin_cache.h"
-#include "compile/staging.h"
 
 #include <jansson.h>
 #include <search.h>
@@ -46,7 +45,7 @@ struct pool_worker {
     struct pool_place *place;
     struct event_source source; /* its deadline: for the greeting, or for the job */
     struct worker worker;
-    char *folder; /* staging.h; NULL before the greeting */
+    char *folder; /* of its copies of files; NULL before the greeting */
     bool ready;
     bool confirms;        /* it only greets, to say which toolkit there is, and gets no jobs */
     struct pool_job *job; /* being done, perhaps by another one, too: the first answer counts */
@@ -510,13 +509,22 @@ static void give(struct compile_pool *pool, struct pool_worker *worker, struct p
         json_object_set_new(request, "definitions",
                             json_integer((json_int_t)options->definition_count));
     }
-    staging_describe(job->source, request);
+    json_t *files = json_array();
+    json_t *ways = json_array();
     worker->job = job;
     (void)worker_starved_ns(&worker->worker);
     for (size_t i = 0; i < job->source->file_count; i++) {
         const struct source_file *file = &job->source->files[i];
         worker_keep(&worker->worker, file->hash, file->text, file->bytes);
+        json_array_append_new(files, json_pack("[s, s]", file->path, file->hash));
     }
+    for (size_t i = 0; i < job->source->way_count; i++) {
+        const struct source_way *way = &job->source->ways[i];
+        json_array_append_new(ways,
+                              json_pack("[i, s, s?]", (int)way->kind, way->path, way->target));
+    }
+    json_object_set_new(request, "files", files);
+    json_object_set_new(request, "ways", ways);
     worker_send(&worker->worker, request, NULL, 0);
     worker->began_ns = clock_ns(); /* not before: sending may take long on a busy machine */
     worker->source.deadline_ns = worker->began_ns + (int64_t)(pool->compile_timeout_s * 1e9);

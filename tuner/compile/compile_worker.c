@@ -2,17 +2,198 @@
 
 #include "base/alloc.h"
 #include "base/environment.h"
+#include "base/write_file.h"
 #include "compile/cubin_cache.h"
 #include "compile/nvrtc.h"
 #include "compile/precompiler.h"
-#include "compile/staging.h"
+#include "template/source.h"
 
+#include <errno.h>
+#include <jansson.h>
 #include <malloc.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { DEFAULT_MEMORY_MB = 4096, MOST_MEMORY_MB = (1 << 30) - 1 };
+
+/* --- the files of a request --- */
+
+/*
+ * A worker's private copies of the files that a request names. Workers read no other files of the user's,
+ * so what the coordinator has not read and hashed cannot reach a result.
+ *
+ * A file /a/b/x.h of the coordinator's machine is ROOT/a/b/x.h here: the worker's working folder
+ * is a new folder in $TMPDIR, so that copies have the same names in every process, and what is compiled
+ * from them is the same to the byte. If there is nothing to copy, it is an empty folder of /proc.
+ */
+#define ROOT "/proc/self/cwd"
+
+struct staging {
+    char *folder;   /* it exists once there is something in it */
+    json_t *placed; /* the files and the ways in it; NULL: nothing was asked for yet */
+};
+
+static void staging_init(struct staging *staging)
+{
+    const char *temporary = getenv("TMPDIR");
+    unsigned long long number = 0;
+    (void)!getrandom(&number, sizeof number, 0);
+    *staging = (struct staging){
+        alloc_format("%s/autotune-%016llx",
+                     temporary != NULL && temporary[0] == '/' ? temporary : "/tmp", number),
+        NULL};
+}
+
+/* The working folder is then one in which nothing can be found. */
+static void clear(struct staging *staging)
+{
+    if (chdir("/proc/self/fdinfo") != 0)
+        abort(); /* without /proc, no worker starts */
+    write_file_remove_folder(staging->folder);
+    json_decref(staging->placed);
+    staging->placed = NULL;
+}
+
+static const char *text_at(const json_t *array, size_t index)
+{
+    const char *text = json_string_value(json_array_get(array, index));
+    return text != NULL ? text : "";
+}
+
+static const struct channel_kept *find_file(const struct channel *channel, const json_t *file,
+                                            struct error *error)
+{
+    const struct channel_kept *kept = channel_find(channel, text_at(file, 1));
+    if (kept == NULL || text_at(file, 0)[0] != '/') {
+        (void)error_set(error, ERROR_WORKER, "the text of '%s' has not been sent",
+                        text_at(file, 0));
+        return NULL;
+    }
+    return kept;
+}
+
+/* A #line cannot name every file, and a byte order mark stays the first thing of its file. */
+static int write_copy(const char *folder, const char *path, const struct channel_kept *kept,
+                      struct error *error)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    char *copy = alloc_format("%s%s", folder, path);
+    size_t skipped = strncmp(kept->bytes, mark, strlen(mark)) == 0 ? strlen(mark) : 0;
+    int status = write_file_make_folders(copy, error);
+    FILE *file = status == 0 ? fopen(copy, "wxe") : NULL;
+    if (file != NULL && skipped > 0)
+        fputs(mark, file);
+    if (file != NULL && strpbrk(path, "\"\\\n") == NULL)
+        fprintf(file, "#line 1 \"%s\"\n", path);
+    if (file != NULL)
+        (void)fwrite(kept->bytes + skipped, 1, kept->count - skipped, file);
+    bool failed = file == NULL || ferror(file) != 0;
+    if (file != NULL && fclose(file) != 0)
+        failed = true;
+    if (status == 0 && failed)
+        status = error_set_errno(error, ERROR_RECORD, "cannot write '%s'", copy);
+    free(copy);
+    return status;
+}
+
+/* The path of a way's copy; NULL: it is no file. */
+static char *way_copy(const char *folder, const json_t *way)
+{
+    enum source_way_kind kind = (enum source_way_kind)json_integer_value(json_array_get(way, 0));
+    return kind == SOURCE_WAY_NAME ? NULL
+                                   : alloc_format("%s%s%s", folder, text_at(way, 1),
+                                                  kind == SOURCE_WAY_FOLDER ? "/." : "");
+}
+
+/* A link that is a folder already, as a file below it was copied, stays one. */
+static int make_way(const char *folder, const json_t *way, struct error *error)
+{
+    const char *target = text_at(way, 2);
+    char *path = way_copy(folder, way);
+    if (path == NULL)
+        return 0;
+    char *there =
+        alloc_format("%s%s", target[0] == '/' ? folder : "", target); /* until it is followed */
+    int status = write_file_make_folders(path, error);
+    if (status == 0 && target[0] != '\0' && symlink(there, path) != 0 && errno != EEXIST)
+        status = error_set_errno(error, ERROR_RECORD, "cannot create '%s'", path);
+    free(there);
+    free(path);
+    return status;
+}
+
+static int place(const struct staging *staging, const struct channel *channel, const json_t *files,
+                 const json_t *ways, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 1; i < json_array_size(files) && status == 0; i++) {
+        const json_t *file = json_array_get(files, i);
+        const struct channel_kept *kept = find_file(channel, file, error);
+        if (i == 1 && mkdir(staging->folder, 0700) != 0 && errno != EEXIST)
+            status = error_set_errno(error, ERROR_RECORD, "cannot create '%s'", staging->folder);
+        if (status == 0)
+            status = kept == NULL ? ERROR_WORKER
+                                  : write_copy(staging->folder, text_at(file, 0), kept, error);
+    }
+    for (size_t i = 0; i < json_array_size(ways) && status == 0; i++)
+        status = make_way(staging->folder, json_array_get(ways, i), error);
+    if (status == 0 && json_array_size(files) > 1 && chdir(staging->folder) != 0)
+        status = error_set_errno(error, ERROR_RECORD, "cannot enter '%s'", staging->folder);
+    return status;
+}
+
+static bool exists(char *path)
+{
+    struct stat stat;
+    bool there = path == NULL || lstat(path, &stat) == 0;
+    free(path);
+    return there;
+}
+
+/* Whether all that the latest request has placed is still there: $TMPDIR may be cleaned meanwhile. What was
+ * compiled without one of these files is not what was asked for. */
+static bool staging_stands(const struct staging *staging)
+{
+    const json_t *files = json_array_get(staging->placed, 0);
+    const json_t *ways = json_array_get(staging->placed, 1);
+    bool stands = staging->placed != NULL;
+    for (size_t i = 1; i < json_array_size(files) && stands; i++)
+        stands =
+            exists(alloc_format("%s%s", staging->folder, text_at(json_array_get(files, i), 0)));
+    for (size_t i = 0; i < json_array_size(ways) && stands; i++)
+        stands = exists(way_copy(staging->folder, json_array_get(ways, i)));
+    return stands;
+}
+
+/*
+ * Puts the files of the request but the first, and what else its #includes need, into the folder, in place
+ * of what was there. Each begins with a #line, so that messages and __FILE__ have the user's path. Returns
+ * 0; ERROR_WORKER if the channel has not kept one of the files; or ERROR_RECORD if the folder cannot be
+ * written.
+ */
+static int staging_place(struct staging *staging, const struct channel *channel,
+                         const json_t *request, struct error *error)
+{
+    json_t *files = json_object_get(request, "files");
+    json_t *ways = json_object_get(request, "ways");
+    json_t *wanted = json_pack("[O?, O?]", files, ways);
+    int status = 0;
+    if (!json_equal(staging->placed, wanted) || !staging_stands(staging)) {
+        clear(staging);
+        status = place(staging, channel, files, ways, error);
+        staging->placed = status == 0 ? json_incref(wanted) : NULL;
+    }
+    json_decref(wanted);
+    return status;
+}
+
+/* --- compiling --- */
 
 /* The array's strings, borrowed from it; free the returned array. */
 static const char **read_texts(const json_t *array, size_t *count)
@@ -47,7 +228,7 @@ static void set_root(struct server *server, const json_t *request)
         if (json_integer_value(json_array_get(way, 0)) == SOURCE_WAY_NAME && name != NULL)
             *ARRAY_APPEND(names, count) = name;
     }
-    nvrtc_set_root(server->nvrtc, STAGING_ROOT, names, count);
+    nvrtc_set_root(server->nvrtc, ROOT, names, count);
     free(names);
 }
 
@@ -60,12 +241,15 @@ static int compile_once(struct server *server, const json_t *request, char **byt
     json_int_t definitions = json_integer_value(json_object_get(request, "definitions"));
     struct nvrtc_job job = {.arch = json_string_value(json_object_get(request, "arch"))};
     struct compilation compilation = {0};
+    const json_t *file = json_array_get(json_object_get(request, "files"), 0);
     int status = staging_place(&server->staging, server->channel, request, error);
-    if (status == 0 &&
-        (job.text = staging_first(server->channel, request, &job.name, error)) == NULL)
-        status = ERROR_WORKER;
     if (status != 0)
         return status;
+    const struct channel_kept *first = find_file(server->channel, file, error);
+    if (first == NULL)
+        return ERROR_WORKER;
+    job.name = text_at(file, 0);
+    job.text = first->bytes;
     set_root(server, request);
     job.options = read_texts(json_object_get(request, "options"), &job.option_count);
     job.definition_count =
@@ -198,7 +382,8 @@ int compile_worker_run(struct channel *channel, struct error *error)
         json_decref(message);
     }
     precompiler_release(&server.precompiler);
-    staging_release(&server.staging);
+    clear(&server.staging);
+    free(server.staging.folder);
     nvrtc_close(server.nvrtc);
     return status;
 }
