@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +33,6 @@ void compile_estimate_done(struct compile_estimate *estimate, size_t number, dou
     kind->left--;
     kind->done++;
     kind->done_s += seconds;
-    kind->longest_s = fmax(kind->longest_s, seconds);
 }
 
 /* The average of a kind, or of all kinds as long as none of its own is done. */
@@ -50,24 +48,10 @@ double compile_estimate_mean_s(const struct compile_estimate *estimate, size_t n
     return done > 0 ? done_s / (double)done : 0;
 }
 
-double compile_estimate_left_s(const struct compile_estimate *estimate, size_t workers,
-                               const struct compile_running *running, size_t running_count)
+double compile_estimate_left_s(const struct compile_estimate *estimate, size_t workers)
 {
-    double work_s = 0;    /* of all workers together */
-    double longest_s = 0; /* that a single job may still take: near the end, most wait for one */
-    for (size_t i = 0; i < estimate->count; i++) {
-        const struct compile_kind *kind = &estimate->kinds[i];
-        size_t queued = kind->left;
-        for (size_t j = 0; j < running_count; j++)
-            queued -= running[j].kind == i;
-        work_s += (double)kind->left * compile_estimate_mean_s(estimate, i);
-        if (queued > 0)
-            longest_s = fmax(longest_s, kind->longest_s);
-    }
-    for (size_t i = 0; i < running_count; i++) {
-        double mean_s = compile_estimate_mean_s(estimate, running[i].kind);
-        work_s -= fmin(running[i].elapsed_s, mean_s);
-        longest_s = fmax(longest_s, mean_s - running[i].elapsed_s);
-    }
-    return fmax(work_s / (double)workers, longest_s);
+    double work_s = 0; /* of all workers together */
+    for (size_t i = 0; i < estimate->count; i++)
+        work_s += (double)estimate->kinds[i].left * compile_estimate_mean_s(estimate, i);
+    return work_s / (double)workers;
 }

@@ -9,7 +9,7 @@
  *     size_t kind = compile_estimate_kind(&estimate, source_hash);
  *     compile_estimate_add(&estimate, kind);               a new job
  *     compile_estimate_done(&estimate, kind, seconds);     its end
- *     left_s = compile_estimate_left_s(&estimate, workers, running, running_count);
+ *     left_s = compile_estimate_left_s(&estimate, workers);
  *     compile_estimate_release(&estimate);
  */
 #ifndef AUTOTUNE_COMPILE_ESTIMATE_H
@@ -24,20 +24,13 @@ struct compile_kind {
     char source_hash[HASH_BYTES];
     size_t left; /* queued or running */
     size_t done;
-    double done_s;    /* the sum of their times */
-    double longest_s; /* of those */
+    double done_s; /* the sum of their times */
 };
 
 /* Zeroed is empty. */
 struct compile_estimate {
     struct compile_kind *kinds;
     size_t count;
-};
-
-/* What a worker is doing. */
-struct compile_running {
-    size_t kind;
-    double elapsed_s;
 };
 
 void compile_estimate_release(struct compile_estimate *estimate);
@@ -51,8 +44,7 @@ void compile_estimate_done(struct compile_estimate *estimate, size_t number, dou
 /* How long a job of this kind takes on average, as far as is known; 0: nothing has been done yet. */
 double compile_estimate_mean_s(const struct compile_estimate *estimate, size_t number);
 
-/* Seconds until `workers` workers have done all that is left; 0 if nothing has been done yet. */
-double compile_estimate_left_s(const struct compile_estimate *estimate, size_t workers,
-                               const struct compile_running *running, size_t running_count);
+/* Seconds until `workers` workers have done all that is left, give or take a job; 0 if nothing has been done yet. */
+double compile_estimate_left_s(const struct compile_estimate *estimate, size_t workers);
 
 #endif

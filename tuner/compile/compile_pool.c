@@ -994,17 +994,6 @@ struct compile_pool_share compile_pool_share(const struct compile_pool *pool, si
 
 double compile_pool_left_s(const struct compile_pool *pool, size_t *jobs)
 {
-    struct compile_running *running = alloc_zeroed(pool->worker_count, sizeof *running);
-    size_t count = 0;
-    for (size_t i = 0; i < pool->worker_count; i++) {
-        const struct pool_worker *worker = pool->workers[i];
-        const struct pool_worker *other = find_other(pool, worker);
-        if (worker->job != NULL && (other == NULL || other->began_ns >= worker->began_ns))
-            running[count++] = (struct compile_running){
-                worker->job->kind, (double)(clock_ns() - worker->began_ns) * 1e-9};
-    }
-    double left_s = compile_estimate_left_s(&pool->estimate, most_workers(pool), running, count);
-    *jobs = pool->queue_count + count;
-    free(running);
-    return left_s;
+    *jobs = pool->queue_count + count_workers(pool, true);
+    return compile_estimate_left_s(&pool->estimate, most_workers(pool));
 }

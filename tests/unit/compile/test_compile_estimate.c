@@ -17,7 +17,6 @@ struct job {
 
 struct slot {
     const struct job *job; /* NULL: idle */
-    double began_s;
     double end_s;
 };
 
@@ -75,7 +74,7 @@ static void sample_first(struct pool *pool)
 static void begin(struct pool *pool, struct slot *slot, const struct job *job)
 {
     double start_s = fmax(pool->now_s, pool->start_s);
-    *slot = (struct slot){job, start_s, start_s + job->seconds};
+    *slot = (struct slot){job, start_s + job->seconds};
 }
 
 static void fill_slots(struct pool *pool)
@@ -83,17 +82,6 @@ static void fill_slots(struct pool *pool)
     for (size_t i = 0; i < pool->workers && pool->next < pool->count; i++)
         if (pool->slots[i].job == NULL)
             begin(pool, &pool->slots[i], &pool->jobs[pool->next++]);
-}
-
-static double estimate_s(const struct pool *pool)
-{
-    struct compile_running running[MOST_WORKERS];
-    size_t count = 0;
-    for (size_t i = 0; i < pool->workers; i++)
-        if (pool->slots[i].job != NULL)
-            running[count++] = (struct compile_running){
-                pool->slots[i].job->kind, fmax(pool->now_s - pool->slots[i].began_s, 0)};
-    return compile_estimate_left_s(&pool->estimate, pool->workers, running, count);
 }
 
 /* Ends the step that ends first; false if nothing is running. */
@@ -131,7 +119,8 @@ static void assert_right_within_two(struct pool *pool)
     sample_first(pool);
     fill_slots(pool);
     while (step(pool))
-        shown[count++] = (struct shown){pool->now_s, estimate_s(pool)};
+        shown[count++] =
+            (struct shown){pool->now_s, compile_estimate_left_s(&pool->estimate, pool->workers)};
     assert_float_equal(shown[count - 1].left_s, 0, 1e-9);
     for (size_t i = 0; i < count; i++) {
         double left_s = pool->now_s - shown[i].at_s;
@@ -193,7 +182,7 @@ static void before_anything_is_done_nothing_is_known(void **state)
     size_t kind = compile_estimate_kind(&estimate, "first");
     assert_int_equal(compile_estimate_kind(&estimate, "first"), kind);
     compile_estimate_add(&estimate, kind);
-    assert_true(compile_estimate_left_s(&estimate, 4, NULL, 0) == 0);
+    assert_true(compile_estimate_left_s(&estimate, 4) == 0);
     compile_estimate_release(&estimate);
 }
 
