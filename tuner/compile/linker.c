@@ -1,4 +1,4 @@
-#include "compile/linker.h"
+#include "compile/nvrtc_library.h"
 
 #include "base/alloc.h"
 #include "base/path.h"

@@ -4,7 +4,6 @@
 #include "base/interrupt.h"
 #include "base/read_file.h"
 #include "compile/cubin_elf.h"
-#include "compile/linker.h"
 #include "compile/nvrtc_library.h"
 #include "template/compiler_option.h"
 #include "template/source_signature.h"

@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/interrupt.h"
-#include "compile/linker.h"
 #include "compile/nvrtc_library.h"
 #include "template/compiler_option.h"
 
