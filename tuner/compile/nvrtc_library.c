@@ -5,7 +5,6 @@
 #include "base/path.h"
 #include "base/read_file.h"
 #include "base/write_file.h"
-#include "compile/nvrtc.h"
 
 #include <dlfcn.h>
 #include <fts.h>
