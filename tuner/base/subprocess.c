@@ -2,10 +2,12 @@
 
 #include "base/alloc.h"
 #include "base/interrupt.h"
+#include "base/read_file.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -13,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LIMIT_MS = 60000, POLL_MS = 2 };
+enum { LIMIT_MS = 60000, POLL_MS = 2, OUTPUT_BYTES = 1 << 30 };
 
 char *subprocess_find(const char *name)
 {
@@ -35,56 +37,43 @@ char *subprocess_find(const char *name)
 
 /* In-memory files. With pipes, we and the process could block on each other. */
 struct streams {
-    int in, out, err;
+    FILE *in, *out, *err;
 };
+
+static FILE *open_stream(void)
+{
+    int descriptor = memfd_create("program", MFD_CLOEXEC);
+    FILE *stream = descriptor >= 0 ? fdopen(descriptor, "w+") : NULL;
+    if (stream == NULL && descriptor >= 0)
+        (void)close(descriptor);
+    return stream;
+}
 
 static void close_streams(const struct streams *streams)
 {
-    (void)close(streams->in);
-    (void)close(streams->out);
-    (void)close(streams->err);
-}
-
-static int write_all(int descriptor, const char *text, size_t bytes)
-{
-    while (bytes > 0) {
-        ssize_t written = write(descriptor, text, bytes);
-        if (written < 0 && errno != EINTR)
-            return -1;
-        if (written > 0) {
-            text += written;
-            bytes -= (size_t)written;
-        }
-    }
-    return lseek(descriptor, 0, SEEK_SET) < 0 ? -1 : 0;
+    FILE *const all[] = {streams->in, streams->out, streams->err};
+    for (size_t i = 0; i < 3; i++)
+        if (all[i] != NULL)
+            (void)fclose(all[i]);
 }
 
 /* The whole file as a new string; NULL if it cannot be read. */
-static char *read_all(int descriptor)
+static char *read_all(FILE *stream)
 {
-    off_t end = lseek(descriptor, 0, SEEK_END);
-    if (end < 0)
-        return NULL;
-    char *text = alloc_zeroed((size_t)end + 1, 1);
-    for (off_t at = 0; at < end;) {
-        ssize_t count = pread(descriptor, text + at, (size_t)(end - at), at);
-        if (count == 0 || (count < 0 && errno != EINTR)) {
-            free(text);
-            return NULL;
-        }
-        at += count > 0 ? count : 0;
-    }
+    char *text = NULL;
+    size_t length;
+    if (fseek(stream, 0, SEEK_SET) == 0)
+        (void)read_stream(stream, OUTPUT_BYTES, &text, &length);
     return text;
 }
 
 static int open_streams(struct streams *streams, const void *input, size_t input_bytes,
                         struct error *error)
 {
-    streams->in = memfd_create("program", MFD_CLOEXEC);
-    streams->out = memfd_create("program", MFD_CLOEXEC);
-    streams->err = memfd_create("program", MFD_CLOEXEC);
-    if (streams->in >= 0 && streams->out >= 0 && streams->err >= 0 &&
-        write_all(streams->in, input, input_bytes) == 0)
+    *streams = (struct streams){open_stream(), open_stream(), open_stream()};
+    if (streams->in != NULL && streams->out != NULL && streams->err != NULL &&
+        fwrite(input, 1, input_bytes, streams->in) == input_bytes &&
+        fseek(streams->in, 0, SEEK_SET) == 0)
         return 0;
     (void)error_set_errno(error, ERROR_RECORD, "cannot create in-memory files for a program");
     close_streams(streams);
@@ -95,9 +84,9 @@ static int start(char *const arguments[], const struct streams *streams, pid_t *
 {
     posix_spawn_file_actions_t actions;
     (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawn_file_actions_adddup2(&actions, streams->in, STDIN_FILENO);
-    (void)posix_spawn_file_actions_adddup2(&actions, streams->out, STDOUT_FILENO);
-    (void)posix_spawn_file_actions_adddup2(&actions, streams->err, STDERR_FILENO);
+    (void)posix_spawn_file_actions_adddup2(&actions, fileno(streams->in), STDIN_FILENO);
+    (void)posix_spawn_file_actions_adddup2(&actions, fileno(streams->out), STDOUT_FILENO);
+    (void)posix_spawn_file_actions_adddup2(&actions, fileno(streams->err), STDERR_FILENO);
     int status = posix_spawnp(process, arguments[0], &actions, NULL, arguments, environ);
     (void)posix_spawn_file_actions_destroy(&actions);
     return status;
@@ -124,13 +113,13 @@ static int wait_for(pid_t process)
 }
 
 /* Reports the program's standard error without leading blank lines. */
-static int report_failure(const char *name, int descriptor, int status, struct error *error)
+static int report_failure(const char *name, FILE *stream, int status, struct error *error)
 {
     if (interrupt_requested())
         return error_set(error, ERROR_INTERRUPTED, "interrupted");
     if (status == -1)
         return error_set(error, ERROR_RECORD, "%s did not finish within a minute", name);
-    char *text = read_all(descriptor);
+    char *text = read_all(stream);
     const char *message = text != NULL ? text + strspn(text, " \t\r\n") : "";
     (void)error_set(error, ERROR_RECORD, "%s failed: %.1000s", name, message);
     free(text);

@@ -20,15 +20,8 @@ static const char *const writers[] = {
     "output-file",
     "options-file",
     "optf",
+    NULL,
 };
-
-static bool is_among(const char *const *names, size_t count, const char *name, size_t length)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strlen(names[i]) == length && strncmp(name, names[i], length) == 0)
-            return true;
-    return false;
-}
 
 /* `text` behind `prefix`, or `text` itself if it does not begin so. */
 static const char *skip(const char *text, const char *prefix)
@@ -43,6 +36,16 @@ static const char *name_of(const char *option)
     const char *name = skip(option + strspn(option, "-"), "ptxas-options=");
     name = skip(name, "Xptxas=");
     return name + strspn(name, "-");
+}
+
+static bool is_among(const char *const *names, const char *option)
+{
+    const char *name = name_of(option);
+    size_t length = strcspn(name, "=");
+    for (; *names != NULL && option[0] == '-'; names++)
+        if (strlen(*names) == length && strncmp(name, *names, length) == 0)
+            return true;
+    return false;
 }
 
 bool compiler_option_takes_value(const char *option)
@@ -67,22 +70,22 @@ const char *const *compiler_feature_names(void)
 
 bool compiler_option_writes_files(const char *option)
 {
-    const char *name = name_of(option);
-    return option[0] == '-' &&
-           is_among(writers, sizeof writers / sizeof *writers, name, strcspn(name, "="));
+    return is_among(writers, option);
 }
 
 bool compiler_option_includes_files(const char *option)
 {
     static const char *const names[] = {
-        "include-path",  "include",         "pre-include",
-        "autotune-unit", "autotune-header", "ext-desc-file", /* undocumented, of ptxas */
+        "include-path",
+        "include",
+        "pre-include",
+        "autotune-unit",
+        "autotune-header",
         "use-pch",
+        "ext-desc-file" /* undocumented, of ptxas */,
+        NULL,
     };
-    const char *name = name_of(option);
-    return strncmp(option, "-I", 2) == 0 ||
-           (option[0] == '-' &&
-            is_among(names, sizeof names / sizeof *names, name, strcspn(name, "=")));
+    return strncmp(option, "-I", 2) == 0 || is_among(names, option);
 }
 
 /* --- standard headers --- */

@@ -7,6 +7,7 @@
 #include "template/source_lexer.h"
 #include "template/source_signature.h"
 #include "template/value_list.h"
+#include "template/variant.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -84,9 +85,7 @@ static void check_macros(struct macro_checking *checking, const struct parameter
 {
     for (size_t i = 0; i < count && checking->status == 0; i++) {
         const struct parameter *parameter = &parameters[i];
-        char *macro = alloc_string(parameter->name);
-        for (char *c = macro; *c != '\0'; c++)
-            *c = (char)toupper((unsigned char)*c);
+        char *macro = variant_macro(parameter->name);
         if (parameter->compiled && !parameter->renamed && !is_named(checking, macro) &&
             !(parameter->words != NULL && has_word(&checking->used, parameter->name)))
             refuse_macro(checking, parameter, macro);

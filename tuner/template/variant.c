@@ -15,6 +15,13 @@ static void upper_case(char *text)
         *text = (char)toupper((unsigned char)*text);
 }
 
+char *variant_macro(const char *name)
+{
+    char *macro = alloc_string(name);
+    upper_case(macro);
+    return macro;
+}
+
 static void define(struct options *options, const char *macro, const char *prefix,
                    struct value value, const char *text)
 {
@@ -26,11 +33,9 @@ static void define(struct options *options, const char *macro, const char *prefi
 static void add_definition(struct options *options, const char *name, struct value value)
 {
     char text[VALUE_TEXT_BYTES];
-    char *macro = alloc_string(name);
-    char *prefix = alloc_format("%s_", name);
+    char *macro = variant_macro(name);
+    char *prefix = alloc_format("%s_", macro);
     bool word = value.kind == VALUE_WORD;
-    upper_case(macro);
-    upper_case(prefix);
     value_text(value, text);
     if (word)
         upper_case(text);

@@ -43,6 +43,9 @@ void options_add_headers(struct options *options, const struct source *source);
 void options_copy(struct options *copy, const struct options *options);
 void options_release(struct options *options);
 
+/* The macro of a parameter or problem value, its name in capitals; a new string. */
+char *variant_macro(const char *name);
+
 /* Binds every parameter to its default. */
 void variant_defaults(const struct template *template, struct bindings *parameters);
 
