@@ -31,25 +31,11 @@ static const struct {
     {0x20030528, "OrangeFS"}, {0xaad7aaea, "PanFS"}, {0x01161970, "GFS2"},   {0x7461636f, "OCFS2"},
 };
 
-/* File systems of FUSE that are served over a network. */
-static const struct {
-    const char *type, *name;
-} fuse_types[] = {
-    {"fuse.sshfs", "SSHFS"},
-    {"fuse.glusterfs", "GlusterFS"},
-    {"fuse.ceph", "Ceph"},
-    {"fuse.ceph-fuse", "Ceph"},
-    {"fuse.juicefs", "JuiceFS"},
-    {"fuse.mfs", "MooseFS"},
-    {"fuse.s3fs", "s3fs"},
-    {"fuse.gcsfuse", "gcsfuse"},
-    {"fuse.rclone", "rclone"},
-    {"fuse.davfs", "WebDAV"},
-    {"fuse.curlftpfs", "FTP"},
-    {"fuse.goofys", "goofys"},
-    {"fuse.mount-s3", "Mountpoint for S3"},
-    {"fuse.nfs", "NFS"},
-};
+/* Types of FUSE that are served over a network. */
+static const char *const fuse_types[] = {
+    "fuse.sshfs",     "fuse.glusterfs", "fuse.ceph",     "fuse.ceph-fuse", "fuse.juicefs",
+    "fuse.mfs",       "fuse.s3fs",      "fuse.gcsfuse",  "fuse.rclone",    "fuse.davfs",
+    "fuse.curlftpfs", "fuse.goofys",    "fuse.mount-s3", "fuse.nfs"};
 
 /* Lines of mountinfo are "36 35 0:52 / /mnt rw shared:1 - fuse.sshfs host:/ rw" (proc(5)). */
 static const char *find_fuse(dev_t device)
@@ -68,8 +54,8 @@ static const char *find_fuse(dev_t device)
             continue;
         found = NULL;
         for (size_t i = 0; i < sizeof fuse_types / sizeof *fuse_types; i++)
-            if (strcmp(fuse_types[i].type, type) == 0)
-                found = fuse_types[i].name;
+            if (strcmp(fuse_types[i], type) == 0)
+                found = fuse_types[i] + strlen("fuse.");
     }
     if (mounts != NULL)
         (void)fclose(mounts); /* only read */

@@ -148,16 +148,7 @@ char *literal_real_text(double real, char buffer[LITERAL_REAL_BYTES])
 /* Seconds in a unit; 0 for anything else. */
 static double unit_s(char unit)
 {
-    switch (unit) {
-    case 's':
-        return 1;
-    case 'm':
-        return 60;
-    case 'h':
-        return 3600;
-    default:
-        return 0;
-    }
+    return unit == 's' ? 1 : unit == 'm' ? 60 : unit == 'h' ? 3600 : 0;
 }
 
 bool duration_parse(const char *text, double *seconds)

@@ -344,8 +344,7 @@ uint64_t statistics_random(uint64_t *state)
 void statistics_shuffle(size_t *indices, size_t count, uint64_t *state)
 {
     for (size_t left = count; left > 1; left--) {
-        /* drop the lowest bits, which are the least random */
-        size_t chosen = (size_t)((statistics_random(state) >> 8) % left);
+        size_t chosen = random_below(state, left);
         size_t kept = indices[left - 1];
         indices[left - 1] = indices[chosen];
         indices[chosen] = kept;

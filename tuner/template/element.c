@@ -54,12 +54,16 @@ unsigned char element_poison(enum element_type type)
     return types[type].floating ? 0xff : 0xa5;
 }
 
+static bool is_unsigned(enum element_type type)
+{
+    return type >= ELEMENT_UINT8 && type <= ELEMENT_UINT64;
+}
+
 unsigned char element_poison_of(enum element_type type, enum poison poison)
 {
-    bool is_unsigned = type >= ELEMENT_UINT8 && type <= ELEMENT_UINT64;
     if (poison == POISON_USUAL || element_bytes(type) == 1)
         return element_poison(type);
-    return poison == POISON_LARGE ? 0x7b : is_unsigned ? 0x00 : 0xfb;
+    return poison == POISON_LARGE ? 0x7b : is_unsigned(type) ? 0x00 : 0xfb;
 }
 
 /* A 16-bit floating-point format: sign, exponent, fraction. */
@@ -108,26 +112,13 @@ static double narrow_number(const struct narrow *format, unsigned bits)
     return bits & 0x8000 ? -number : number;
 }
 
+/* Whether what the type has no bits for is all zeros or, of a negative number, ones. */
 static bool integer_fits(enum element_type type, long long integer)
 {
-    switch (type) {
-    case ELEMENT_INT8:
-        return integer >= INT8_MIN && integer <= INT8_MAX;
-    case ELEMENT_INT16:
-        return integer >= INT16_MIN && integer <= INT16_MAX;
-    case ELEMENT_INT32:
-        return integer >= INT32_MIN && integer <= INT32_MAX;
-    case ELEMENT_UINT8:
-        return integer >= 0 && integer <= UINT8_MAX;
-    case ELEMENT_UINT16:
-        return integer >= 0 && integer <= UINT16_MAX;
-    case ELEMENT_UINT32:
-        return integer >= 0 && integer <= UINT32_MAX;
-    case ELEMENT_UINT64:
-        return integer >= 0;
-    default:
-        return true;
-    }
+    int bits = 8 * (int)types[type].bytes;
+    if (is_unsigned(type))
+        return integer >= 0 && (bits == 64 || integer >> bits == 0);
+    return integer >> (bits - 1) == 0 || integer >> (bits - 1) == -1;
 }
 
 bool element_store(enum element_type type, long long integer, double real, void *slot)
