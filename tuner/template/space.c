@@ -150,15 +150,17 @@ struct space *space_new(const struct template *template, const struct value_list
                         const struct expression *const *constraints, size_t constraint_count,
                         const struct bindings *fixed)
 {
+    /* a template without parameters has one combination */
+    static struct value nothing;
+    static const struct value_list single = {.values = &nothing, .count = 1};
     struct space *space = alloc_zeroed(1, sizeof *space);
-    size_t levels = template->parameter_count;
+    size_t levels = template->parameter_count > 0 ? template->parameter_count : 1;
     space->template = template;
-    space->values = values;
+    space->values = values = template->parameter_count > 0 ? values : &single;
     space->level_count = levels;
     space->indices = alloc_zeroed(levels, sizeof *space->indices);
     space->current = alloc_zeroed(levels, sizeof *space->current);
-    space->below = alloc_zeroed(levels + 1, sizeof *space->below);
-    space->below[0] = 1; /* without parameters there is one combination, the empty one */
+    space->below = alloc_zeroed(levels, sizeof *space->below);
     space->points = 1;
     for (size_t i = levels; i-- > 0;) {
         space->below[i] = space->points;
@@ -166,7 +168,7 @@ struct space *space_new(const struct template *template, const struct value_list
     }
     space->constraint_count = constraint_count;
     space->constraints = alloc_zeroed(constraint_count, sizeof *space->constraints);
-    space->levels = alloc_zeroed(levels + 1, sizeof *space->levels);
+    space->levels = alloc_zeroed(levels, sizeof *space->levels);
     space->end_ns = INT64_MAX;
     for (size_t i = 0; i < constraint_count; i++)
         add_constraint(space, &space->constraints[i], constraints[i], fixed);
@@ -185,7 +187,7 @@ void space_free(struct space *space)
         free(space->parts[i]);
     }
     free(space->parts);
-    for (size_t i = 0; i <= space->level_count; i++)
+    for (size_t i = 0; i < space->level_count; i++)
         free(space->levels[i].constraints);
     free(space->levels);
     free(space->constraints);
@@ -253,7 +255,7 @@ static int decide_one(struct bound_constraint *constraint, size_t index, struct 
 static int decide(struct space *space, size_t number, bool entered, struct error *error)
 {
     const struct level *level = &space->levels[number];
-    size_t index = space->level_count > 0 ? space->indices[number] : 0;
+    size_t index = space->indices[number];
     for (size_t i = 0; entered && i < level->count; i++)
         level->constraints[i]->base = decision_base(space, level->constraints[i]);
     for (size_t i = 0; i < level->count; i++) {
@@ -276,15 +278,6 @@ int space_bind(struct space *space, size_t index, size_t value, struct error *er
     space->indices[index] = value;
     space->current[index] = space->values[index].values[value];
     return decide(space, index, true, error);
-}
-
-/* A template without parameters has one variant, subject to its constraints. */
-static int skip_empty(struct space *space, struct error *error)
-{
-    if (space->started)
-        return 0;
-    space->started = true;
-    return decide(space, 0, true, error);
 }
 
 /* The next combination of the levels up to `last` that satisfies their constraints. */
@@ -325,19 +318,13 @@ static int skip_to(struct space *space, size_t last, struct error *error)
 
 int space_skip(struct space *space, struct error *error)
 {
-    return space->level_count == 0 ? skip_empty(space, error)
-                                   : skip_to(space, space->level_count - 1, error);
+    return skip_to(space, space->level_count - 1, error);
 }
 
 int space_count(struct space *space, uint64_t limit, uint64_t *count, struct error *error)
 {
     int status;
     *count = 0;
-    if (space->level_count == 0) {
-        status = skip_empty(space, error);
-        *count = status == 1;
-        return status < 0 ? status : 0;
-    }
     size_t last = space->level_count - 1; /* the deepest level that has a constraint */
     while (last > 0 && space->levels[last].count == 0)
         last--;
@@ -355,7 +342,7 @@ int space_next(struct space *space, struct bindings *parameters, struct error *e
     if (status != 1)
         return status;
     bindings_release(parameters);
-    for (size_t i = 0; i < space->level_count; i++)
+    for (size_t i = 0; i < space->template->parameter_count; i++)
         bindings_set(parameters, space->template->parameters[i].name, space->current[i]);
     return 1;
 }
