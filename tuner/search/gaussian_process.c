@@ -26,15 +26,6 @@ static const struct prior {
 
 /* --- where values lie --- */
 
-/* How often 2 divides a whole number above 0; 0 for other numbers. */
-static double count_twos(const struct value *value)
-{
-    int64_t integer;
-    if (!number_whole(value, &integer) || integer <= 0)
-        return 0;
-    return (double)__builtin_ctzll((unsigned long long)integer);
-}
-
 static int compare_reals(const void *a, const void *b)
 {
     double left = *(const double *)a;
@@ -42,68 +33,50 @@ static int compare_reals(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-/* Replaces numbers by their ranks. */
-static void rank(double *numbers, size_t count)
-{
-    double *sorted = alloc_zeroed(count, sizeof *sorted);
-    for (size_t i = 0; i < count; i++)
-        sorted[i] = numbers[i];
-    qsort(sorted, count, sizeof *sorted, compare_reals);
-    for (size_t i = 0; i < count; i++) {
-        const double *found = bsearch(&numbers[i], sorted, count, sizeof *sorted, compare_reals);
-        numbers[i] = found != NULL ? (double)(found - sorted) : 0;
-    }
-    free(sorted);
-}
-
-/* Scales to 0 … 1; equal numbers become 0. */
-static void scale(double *numbers, size_t count)
-{
-    double low = INFINITY;
-    double high = -INFINITY;
-    for (size_t i = 0; i < count; i++) {
-        low = fmin(low, numbers[i]);
-        high = fmax(high, numbers[i]);
-    }
-    for (size_t i = 0; i < count; i++)
-        numbers[i] = high > low ? (numbers[i] - low) / (high - low) : 0;
-}
-
+/* Where values lie, by their logarithms, or by their ranks unless all are above 0; scaled to 0 … 1, or all 0. */
 static void place_values(struct covariance_parameter *parameter, const struct value_list *list)
 {
-    bool positive = true;
+    double *places = parameter->coordinates;
+    double *sorted = alloc_zeroed(list->count, sizeof *sorted);
+    for (size_t i = 0; i < list->count; i++)
+        sorted[i] = places[i] = number_real(&list->values[i]);
+    qsort(sorted, list->count, sizeof *sorted, compare_reals);
+    bool positive = sorted[0] > 0;
     for (size_t i = 0; i < list->count; i++) {
-        parameter->coordinates[i] = number_real(&list->values[i]);
-        positive = positive && parameter->coordinates[i] > 0;
+        const double *found =
+            bsearch(&places[i], sorted, list->count, sizeof *sorted, compare_reals);
+        places[i] = positive ? log(places[i]) : found != NULL ? (double)(found - sorted) : 0;
     }
-    if (!positive)
-        rank(parameter->coordinates, list->count);
-    for (size_t i = 0; i < list->count && positive; i++)
-        parameter->coordinates[i] = log(parameter->coordinates[i]);
-    scale(parameter->coordinates, list->count);
+    free(sorted);
+    double low = INFINITY;
+    double high = -INFINITY;
+    for (size_t i = 0; i < list->count; i++) {
+        low = fmin(low, places[i]);
+        high = fmax(high, places[i]);
+    }
+    for (size_t i = 0; i < list->count; i++)
+        places[i] = high > low ? (places[i] - low) / (high - low) : 0;
 }
 
-/* Where more twos come with larger values only, as in 1, 2, 4, 8, they say nothing new. */
-static bool twos_are_news(const struct covariance_parameter *parameter)
-{
-    for (size_t i = 0; i < parameter->count; i++)
-        for (size_t j = 0; j < parameter->count; j++)
-            if (parameter->coordinates[i] < parameter->coordinates[j] &&
-                parameter->twos[i] > parameter->twos[j])
-                return true;
-    return false;
-}
-
+/* How often 2 divides each whole number above 0, scaled to 0 … 1. Where more twos come with larger values only, as in 1,
+ * 2, 4, 8, they say nothing new: all are 0. */
 static void place_twos(struct covariance_parameter *parameter, const struct value_list *list)
 {
+    double *twos = parameter->twos;
     double most = 0;
+    bool news = false;
     for (size_t i = 0; i < list->count; i++) {
-        parameter->twos[i] = count_twos(&list->values[i]);
-        most = fmax(most, parameter->twos[i]);
+        int64_t integer;
+        bool counts = number_whole(&list->values[i], &integer) && integer > 0;
+        twos[i] = counts ? (double)__builtin_ctzll((unsigned long long)integer) : 0;
+        most = fmax(most, twos[i]);
     }
-    bool news = twos_are_news(parameter);
     for (size_t i = 0; i < list->count; i++)
-        parameter->twos[i] = news ? parameter->twos[i] / most : 0;
+        for (size_t j = 0; j < list->count; j++)
+            news = news ||
+                   (parameter->coordinates[i] < parameter->coordinates[j] && twos[i] > twos[j]);
+    for (size_t i = 0; i < list->count; i++)
+        twos[i] = news ? twos[i] / most : 0;
 }
 
 /* --- factors --- */

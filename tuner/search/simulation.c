@@ -160,15 +160,6 @@ static double cpu_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static double gap_of(const struct measured_space *measured, double best_ns)
-{
-    double all = measured->median_ns - measured->optimum_ns;
-    double closed = measured->median_ns - best_ns;
-    if (best_ns <= measured->optimum_ns)
-        return 1;
-    return closed > 0 && all > 0 ? closed / all : 0;
-}
-
 /* Proposes and tells one batch of at most `most`. Returns how many were proposed, or an error. */
 static int replay_batch(const struct measured_space *measured, struct replay *replay, size_t most,
                         struct error *error)
@@ -203,7 +194,12 @@ static int replay_search(const struct measured_space *measured,
             return status;
         shares[i * options->repeats] =
             measured->optimum_ns / replay->best_ns; /* 0 if nothing was found: INFINITY */
-        results[i].gap_mean += gap_of(measured, replay->best_ns);
+        double all_ns = measured->median_ns - measured->optimum_ns;
+        double closed_ns = measured->median_ns - replay->best_ns;
+        if (replay->best_ns <= measured->optimum_ns)
+            results[i].gap_mean += 1;
+        else if (closed_ns > 0 && all_ns > 0)
+            results[i].gap_mean += closed_ns / all_ns;
         results[i].cpu_us +=
             replay->evaluations > 0 ? replay->cpu_s * 1e6 / (double)replay->evaluations : 0;
     }
