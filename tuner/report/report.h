@@ -58,7 +58,7 @@ int report_print(FILE *stream, const struct study *studies, size_t count,
 int report_write(const char *path, const struct study *studies, size_t count,
                  const struct report_options *options, struct error *error);
 
-/* Comparisons (record/compare.h): a table followed by what changed, CSV with one line per comparison, or a JSON array. */
+/* Comparisons (record/compare.h): a table and what changed, CSV with one line per comparison, or a JSON array. */
 struct comparison;
 void compare_report_table(FILE *stream, const struct comparison *comparisons, size_t count);
 void compare_report_csv(FILE *stream, const struct comparison *comparisons, size_t count);

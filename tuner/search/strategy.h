@@ -47,9 +47,9 @@ size_t *ranking_new(const double *times, size_t count);
 void ranking_sample(size_t *ranking, size_t count, size_t most, uint64_t *random);
 
 /*
- * What a model of times predicts in their place: a search has no use for how slow the slow are. From times (INFINITY: failed, NAN: not known yet; at least one is finite) to targets: logarithms,
- * cut off above the median by half of its distance to the fastest; failures count as slow as the
- * third quartile. Targets are shifted and scaled to a mean of 0 and a variance of 1. NAN stays NAN.
+ * What a model of times predicts in their place: a search has no use for how slow the slow are. From times (INFINITY:
+ * failed, NAN: not known yet; at least one is finite) to targets: logarithms, cut off above the median by half of its
+ * distance to the fastest; failures count as slow as the third quartile. Targets are shifted and scaled to a mean of 0 and a variance of 1. NAN stays NAN.
  */
 void targets_from_times(const double *times_ns, size_t count, double *targets);
 

@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Asks a device worker of this machine, which ends with its answer. `*gpus` is a new array. Returns 0, or ERROR_DEVICE (no driver, or it does not answer), ERROR_WORKER
- * or ERROR_INTERRUPTED. */
+/* Asks a device worker of this machine, which ends with its answer. `*gpus` is a new array. Returns 0, or
+ * ERROR_DEVICE (no driver, or it does not answer), ERROR_WORKER or ERROR_INTERRUPTED. */
 int gpu_list(struct gpu **gpus, size_t *count, struct error *error);
 
 /*
