@@ -3,7 +3,7 @@
  * values, expression_steps.c evaluates them and has the functions. Evaluating allocates nothing and
  * changes nothing but the result, takes each step at most once, and is the same in every locale.
  *
- * To add a function: write call_NAME(), add it to the table in the .c, to that of
+ * To add a function: write call_NAME(), add it to the table in the .c, to the helpers of
  * command/export_cover.c, and to kernel_templates/README.md.
  */
 #ifndef AUTOTUNE_EXPRESSION_STEPS_H

@@ -100,10 +100,11 @@ static int write_rows(FILE *stream, const struct command_query *query, size_t *i
                                "[%s] and [%s] come from different versions of the template; tune "
                                "again, or remove one",
                                first->section, next->section);
-        fprintf(stream, " \\\n    X(%zu, ", rows++);
-        export_put_string(stream, next->gpu->name);
-        fprintf(stream, ", %d, %d, %lld, %.0f", next->gpu->compute_capability, next->gpu->sm_count,
-                (long long)next->gpu->l2_bytes, next->median_ns);
+        char *gpu = export_string(next->gpu->name);
+        fprintf(stream, " \\\n    X(%zu, %s, %d, %d, %lld, %.0f", rows++, gpu,
+                next->gpu->compute_capability, next->gpu->sm_count, (long long)next->gpu->l2_bytes,
+                next->median_ns);
+        free(gpu);
         export_put_values(stream, next->problem, next->problem_count);
         export_put_values(stream, next->parameters, next->parameter_count);
         fputs(next->incomplete ? ") /* incomplete */" : ")", stream);

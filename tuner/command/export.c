@@ -15,16 +15,16 @@ void export_put_upper(FILE *stream, const char *text)
         fputc(toupper((unsigned char)*text), stream);
 }
 
-void export_put_string(FILE *stream, const char *text)
+char *export_string(const char *text)
 {
-    fputc('"', stream);
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\' || *text == '?' || *text == '/')
-            fprintf(stream, "\\%03o", (unsigned)*text);
+    char *literal = alloc_string("\"");
+    for (; *text != '\0'; text++)
+        if (strchr("\"\\?/", *text) != NULL)
+            alloc_append(&literal, "\\%03o", (unsigned)*text);
         else
-            fputc(*text, stream);
-    }
-    fputc('"', stream);
+            alloc_append(&literal, "%c", *text);
+    alloc_append(&literal, "\"");
+    return literal;
 }
 
 /* Writes a value as the tuner passes it to the compiler: 256, 0.5, FINISH_TWO_PASS. */
@@ -90,14 +90,7 @@ void export_put_define(FILE *stream, const char *name, const char *value)
 void export_put_template_hash(FILE *stream, const char *kernel, const char *hash)
 {
     char *name = export_prefixed(kernel, "template_hash");
-    char *value = NULL;
-    size_t length;
-    FILE *memory = open_memstream(&value, &length);
-    if (memory == NULL)
-        abort(); /* out of memory, as in alloc.h */
-    export_put_string(memory, hash);
-    if (fclose(memory) != 0)
-        abort();
+    char *value = export_string(hash);
     export_put_define(stream, name, value);
     free(value);
     free(name);

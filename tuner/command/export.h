@@ -13,9 +13,9 @@
 /* In upper case. */
 void export_put_upper(FILE *stream, const char *text);
 
-/* Writes a string literal that can also be part of a comment: nothing in it can end the literal or
- * the comment. */
-void export_put_string(FILE *stream, const char *text);
+/* A string literal that can also be part of a comment: nothing in it can end the literal or the comment. A new
+ * string. */
+char *export_string(const char *text);
 
 /* ", NAME" for each; ", VALUE" for each, as the tuner passes it to the compiler: 256, 0.5,
  * FINISH_TWO_PASS. */

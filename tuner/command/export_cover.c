@@ -6,7 +6,6 @@
 #include "command/export.h"
 #include "template/value.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,7 @@
 
 static void begin_exact(FILE *stream)
 {
-    fputs("\n#include <float.h>\n#include <math.h>\n"
+    fputs("\n#include <float.h>\n#include <math.h>\n#include <string.h>\n"
           "#if FLT_EVAL_METHOD == 2 || (FLT_EVAL_METHOD < 0 && !defined __clang__)\n"
           "#error the rule of a cover must be compiled for double arithmetic, as by -mfpmath=sse\n"
           "#endif\n" IF_CLANG
@@ -38,37 +37,105 @@ static void end_exact(FILE *stream)
 }
 
 /*
- * Of expressions, as base/expression_steps.c computes them, but with real numbers alone: `*failed` is set if
- * a value cannot be computed. Through `volatile`, a product is rounded before it is added to something:
- * clang's code generator may use an FMA instruction otherwise, and no pragma forbids it.
+ * Expressions as base/expression_steps.c computes them, but with real numbers alone, and with all alternatives computed:
+ * what fails is a value, too. Through `volatile`, a product is rounded before it is added to something: clang's code
+ * generator may use an FMA instruction otherwise, and no pragma forbids it.
  */
 static const char helpers[] =
     "\n#ifndef AUTOTUNE_COVER_HELPERS\n#define AUTOTUNE_COVER_HELPERS\n"
+    "enum { AUTOTUNE_NUMBER, AUTOTUNE_CONDITION, AUTOTUNE_WORD, AUTOTUNE_FAILED };\n"
+    "struct autotune_value {\n    int kind;\n    double number;\n    const char *word;\n};\n"
+    "static inline struct autotune_value autotune_make(int kind, double number, const char *word)\n"
+    "{\n    struct autotune_value value;\n    value.kind = kind;\n    value.number = number;\n"
+    "    value.word = word;\n    return value;\n}\n"
+    "#define autotune_number(number) autotune_make(AUTOTUNE_NUMBER, number, \"\")\n"
+    "#define autotune_truth(truth) autotune_make(AUTOTUNE_CONDITION, truth, \"\")\n"
+    "#define autotune_word(word) autotune_make(AUTOTUNE_WORD, 0, word)\n"
+    "#define autotune_failed() autotune_make(AUTOTUNE_FAILED, 0, \"\")\n"
+    "/* -1: it is not a condition */\nstatic inline int autotune_holds(struct autotune_value "
+    "a)\n{\n"
+    "    if (a.kind == AUTOTUNE_CONDITION)\n        return a.number > 0;\n"
+    "    if (!strcmp(a.word, \"true\") || !strcmp(a.word, \"yes\"))\n        return 1;\n"
+    "    return !strcmp(a.word, \"false\") || !strcmp(a.word, \"no\") ? 0 : -1;\n}\n"
     "static inline double autotune_scale(double a)\n{\n"
     "    double scale = log2(1 + fabs(a));\n"
     "    return copysign(scale > DBL_MAX_EXP ? DBL_MAX_EXP : scale, a);\n}\n"
     "static inline double autotune_product(double a, double b)\n{\n"
     "    volatile double product = a * b;\n    return product;\n}\n"
-    "static inline double autotune_quotient(double a, double b, int *failed)\n{\n"
-    "    *failed |= !(b > 0 || b < 0);\n    return a / b;\n}\n"
-    "static inline double autotune_modulo(double a, double b, int *failed)\n{\n"
-    "    double rest = fmod(a, b);\n    *failed |= !(b > 0 || b < 0);\n"
+    "static inline double autotune_rest(double a, double b)\n{\n    double rest = fmod(a, b);\n"
     "    return (rest > 0 && b < 0) || (rest < 0 && b > 0) ? rest + b : rest;\n}\n"
-    "static inline double autotune_min(double a, double b)\n{\n    return b < a ? b : a;\n}\n"
-    "static inline double autotune_max(double a, double b)\n{\n    return b > a ? b : a;\n}\n"
-    "static inline double autotune_whole(double a, double least, int *failed)\n{\n"
-    "    *failed |= !(a >= least && a <= floor(a));\n    return a;\n}\n"
-    "static inline double autotune_ceil_div(double a, double b, int *failed)\n{\n"
-    "    double rest = fmod(autotune_whole(a, 0, failed), autotune_whole(b, 1, failed));\n"
-    "    return (a - rest) / b + (rest > 0);\n}\n"
-    "static inline double autotune_round_up(double a, double b, int *failed)\n{\n"
-    "    return autotune_ceil_div(a, b, failed) * b;\n}\n"
-    "static inline double autotune_log2_floor(double a, int *failed)\n{\n"
-    "    int exponent;\n    frexp(autotune_whole(a, 1, failed), &exponent);\n"
-    "    return exponent - 1;\n}\n"
-    "static inline double autotune_log2_ceil(double a, int *failed)\n{\n"
-    "    int exponent;\n    double half = frexp(autotune_whole(a, 1, failed), &exponent);\n"
-    "    return half > 0.5 ? exponent : exponent - 1;\n}\n"
+    "static inline int autotune_whole(double a, double least)\n{\n"
+    "    return a >= least && a <= floor(a) && a < 9223372036854775808.0;\n}\n"
+    "static inline double autotune_log2(double a, int up)\n{\n"
+    "    int exponent;\n    double half = frexp(a, &exponent);\n"
+    "    return exponent - 1 + (up && half > 0.5);\n}\n"
+    "static inline struct autotune_value autotune_compare(struct autotune_value a, "
+    "struct autotune_value b, int less,\n        int equal, int greater)\n{\n"
+    "    int words = a.kind == AUTOTUNE_WORD && b.kind == AUTOTUNE_WORD;\n"
+    "    double left = words ? strcmp(a.word, b.word) : a.number, right = words ? 0 : b.number;\n"
+    "    int unlike = !words && (a.kind != AUTOTUNE_NUMBER || b.kind != AUTOTUNE_NUMBER);\n"
+    "    if (a.kind == AUTOTUNE_FAILED || b.kind == AUTOTUNE_FAILED || (unlike && less != "
+    "greater))\n"
+    "        return autotune_failed();\n"
+    "    if (unlike)\n        return autotune_truth(autotune_holds(a) >= 0 && "
+    "autotune_holds(a) == autotune_holds(b) ? equal : less);\n"
+    "    return autotune_truth(left < right ? less : left > right ? greater : left >= right ? "
+    "equal "
+    ": less && greater);\n}\n";
+static const char operations[] =
+    "#define AUTOTUNE_UNARY(name, result) \\\n"
+    "    static inline struct autotune_value autotune_##name(struct autotune_value left) \\\n"
+    "    { int holds = autotune_holds(left); double a = left.number; (void)holds, (void)a; return "
+    "result; }\n"
+    "#define AUTOTUNE_BINARY(name, result) \\\n"
+    "    static inline struct autotune_value autotune_##name(struct autotune_value left, "
+    "struct autotune_value right) \\\n"
+    "    { int holds = autotune_holds(left); double a = left.number, b = right.number; \\\n"
+    "      (void)holds, (void)a, (void)b; return result; }\n"
+    "#define AUTOTUNE_IF(valid, result) ((valid) ? (result) : autotune_failed())\n"
+    "#define AUTOTUNE_1(valid, result) AUTOTUNE_IF(!left.kind && (valid), "
+    "autotune_number(result))\n"
+    "#define AUTOTUNE_2(valid, result) AUTOTUNE_IF(!left.kind && !right.kind && (valid), "
+    "autotune_number(result))\n"
+    "AUTOTUNE_UNARY(negate, AUTOTUNE_1(1, -a))\n"
+    "AUTOTUNE_UNARY(abs, AUTOTUNE_1(1, fabs(a)))\n"
+    "AUTOTUNE_UNARY(floor, AUTOTUNE_1(1, floor(a)))\n"
+    "AUTOTUNE_UNARY(ceil, AUTOTUNE_1(1, ceil(a)))\n"
+    "AUTOTUNE_UNARY(log2_floor, AUTOTUNE_1(autotune_whole(a, 1), autotune_log2(a, 0)))\n"
+    "AUTOTUNE_UNARY(log2_ceil, AUTOTUNE_1(autotune_whole(a, 1), autotune_log2(a, 1)))\n"
+    "AUTOTUNE_UNARY(condition, AUTOTUNE_IF(holds >= 0, autotune_truth(holds)))\n"
+    "AUTOTUNE_UNARY(not, AUTOTUNE_IF(holds >= 0, autotune_truth(!holds)))\n"
+    "AUTOTUNE_BINARY(add, AUTOTUNE_2(1, a + b))\n"
+    "AUTOTUNE_BINARY(subtract, AUTOTUNE_2(1, a - b))\n"
+    "AUTOTUNE_BINARY(multiply, AUTOTUNE_2(1, autotune_product(a, b)))\n"
+    "AUTOTUNE_BINARY(divide, AUTOTUNE_2(b > 0 || b < 0, a / b))\n"
+    "AUTOTUNE_BINARY(floor_divide, AUTOTUNE_2(b > 0 || b < 0, floor(a / b)))\n"
+    "AUTOTUNE_BINARY(modulo, AUTOTUNE_2(b > 0 || b < 0, autotune_rest(a, b)))\n"
+    "AUTOTUNE_BINARY(power, AUTOTUNE_2(1, pow(a, b)))\n"
+    "AUTOTUNE_BINARY(min, AUTOTUNE_2(1, b < a ? b : a))\n"
+    "AUTOTUNE_BINARY(max, AUTOTUNE_2(1, b > a ? b : a))\n"
+    "AUTOTUNE_BINARY(ceil_div, AUTOTUNE_2(autotune_whole(a, 0) && autotune_whole(b, 1),\n"
+    "        (a - fmod(a, b)) / b + (fmod(a, b) > 0)))\n"
+    "AUTOTUNE_BINARY(round_up, AUTOTUNE_2(autotune_whole(a, 0) && autotune_whole(b, 1),\n"
+    "        ((a - fmod(a, b)) / b + (fmod(a, b) > 0)) * b))\n"
+    "AUTOTUNE_BINARY(equal, autotune_compare(left, right, 0, 1, 0))\n"
+    "AUTOTUNE_BINARY(different, autotune_compare(left, right, 1, 0, 1))\n"
+    "AUTOTUNE_BINARY(less, autotune_compare(left, right, 1, 0, 0))\n"
+    "AUTOTUNE_BINARY(less_equal, autotune_compare(left, right, 1, 1, 0))\n"
+    "AUTOTUNE_BINARY(greater, autotune_compare(left, right, 0, 0, 1))\n"
+    "AUTOTUNE_BINARY(greater_equal, autotune_compare(left, right, 0, 1, 1))\n"
+    "AUTOTUNE_BINARY(and, holds > 0 ? right : autotune_condition(left))\n"
+    "AUTOTUNE_BINARY(or, holds == 0 ? right : autotune_condition(left))\n"
+    "AUTOTUNE_BINARY(chosen, holds == 0 ? right : holds > 0 ? autotune_truth(1) : left)\n"
+    "static inline struct autotune_value autotune_choose(struct autotune_value condition,\n"
+    "        struct autotune_value chosen, struct autotune_value other)\n{\n"
+    "    int holds = autotune_holds(condition);\n"
+    "    return holds > 0 ? chosen : AUTOTUNE_IF(holds == 0, other);\n}\n"
+    "/* The last value, if none failed. */\nstatic inline double autotune_estimate(const struct "
+    "autotune_value *figures, int count)\n{\n"
+    "    for (int i = 0; i < count; i++)\n        if (figures[i].kind == AUTOTUNE_FAILED)\n"
+    "            return 0;\n"
+    "    return figures[count - 1].kind == AUTOTUNE_NUMBER ? figures[count - 1].number : 0;\n}\n"
     "static inline double autotune_mean(const double *values, const double *distances, int "
     "count)\n{\n"
     "    int nearest[4] = {0, 0, 0, 0}, found = 0;\n    double weights = 0, sum = 0;\n"
@@ -86,69 +153,54 @@ static const char helpers[] =
 
 /* --- expressions as C --- */
 
-/*
- * A value in C. Its kind is known when the header is written, but for a CHOICE, of two words or of two
- * kinds: an operation on it is a choice of the operation on either. C sees neither words nor choices of them.
- */
-struct operand {
-    enum { NUMBER, CONDITION, WORD, CHOICE } kind;
-    const char *text; /* in C, a condition as 1 or 0; a word itself; the condition of a choice */
-    const struct operand *chosen, *other; /* of CHOICE */
-};
-
+/* An expression and its steps, of which the first have become C. */
 struct translation {
     const struct cover *cover;
     const struct cover_expression *expression;
     struct cover_values values;
-    const struct operand *figures[COVER_FIGURES]; /* those that were translated */
-    const struct operand *stack[STEPS_STACK_LIMIT + 1];
+    char *stack[STEPS_STACK_LIMIT + 1];
     size_t depth;
-    void **kept; /* texts and operands, until the translation ends */
-    size_t kept_count;
 };
 
-/* Of expressions that name what this configuration has; NULL: none. */
-static struct translation translation_of(const struct cover *cover,
-                                         const struct cover_configuration *configuration)
+/* The functions of `helpers` for operations; calls have those of their own name. */
+static const char *const functions[] = {[DO_ADD] = "add",
+                                        [DO_SUBTRACT] = "subtract",
+                                        [DO_MULTIPLY] = "multiply",
+                                        [DO_DIVIDE] = "divide",
+                                        [DO_FLOOR_DIVIDE] = "floor_divide",
+                                        [DO_MODULO] = "modulo",
+                                        [DO_POWER] = "power",
+                                        [DO_EQUAL] = "equal",
+                                        [DO_DIFFERENT] = "different",
+                                        [DO_LESS] = "less",
+                                        [DO_LESS_EQUAL] = "less_equal",
+                                        [DO_GREATER] = "greater",
+                                        [DO_GREATER_EQUAL] = "greater_equal",
+                                        [DO_NEGATE] = "negate",
+                                        [DO_NOT] = "not",
+                                        [DO_CONDITION] = "condition",
+                                        [DO_AND] = "and",
+                                        [DO_OR] = "or",
+                                        [DO_CHOSEN] = "chosen",
+                                        [DO_BRANCH] = "choose"};
+
+/* Takes over `text`. */
+static void push(struct translation *to, char *text)
 {
-    static const struct value unknown[COVER_VALUES]; /* C sees its names */
-    return (struct translation){.cover = cover,
-                                .values = cover_values(cover, configuration, unknown)};
+    to->stack[to->depth++] = text;
 }
 
-static void *keep(struct translation *to, void *memory)
+/* Puts a call of a function in the place of its arguments, which are the topmost `count` texts. */
+static void call(struct translation *to, const char *function, size_t count)
 {
-    return *ARRAY_APPEND(to->kept, to->kept_count) = memory;
-}
-
-/* `text`, which is freed when the translation ends. */
-static const struct operand *operand_new(struct translation *to, int kind, char *text)
-{
-    struct operand *operand = keep(to, alloc_zeroed(1, sizeof *operand));
-    operand->kind = kind;
-    operand->text = keep(to, text);
-    return operand;
-}
-
-static void push(struct translation *to, const struct operand *operand)
-{
-    to->stack[to->depth++] = operand;
-}
-
-static const struct operand *pop(struct translation *to)
-{
-    return to->stack[--to->depth];
-}
-
-static const struct operand *constant(struct translation *to, bool truth)
-{
-    return operand_new(to, CONDITION, alloc_string(truth ? "1" : "0"));
-}
-
-/* What look-ups cannot compute either, such as "good" + 1. */
-static const struct operand *failure(struct translation *to)
-{
-    return operand_new(to, CONDITION, alloc_string("(failed = 1, 0)"));
+    char **arguments = &to->stack[to->depth -= count];
+    char *text = alloc_format("autotune_%s(", function);
+    for (size_t i = 0; i < count; i++) {
+        alloc_append(&text, "%s%s", i > 0 ? ", " : "", arguments[i]);
+        free(arguments[i]);
+    }
+    alloc_append(&text, ")");
+    push(to, text);
 }
 
 static char *number_text(double number)
@@ -159,282 +211,93 @@ static char *number_text(double number)
                                         : value_exact_text(value_real(number), buffer));
 }
 
-static const struct operand *value_operand(struct translation *to, const struct value *value)
+static void push_value(struct translation *to, const struct value *value)
 {
     if (value->kind == VALUE_WORD)
-        return operand_new(to, WORD, alloc_string(value->as.word));
-    if (value->kind == VALUE_BOOLEAN)
-        return constant(to, value->as.boolean);
-    return operand_new(to, NUMBER, number_text(number_real(value)));
+        push(to, export_string(value->as.word));
+    else if (value->kind == VALUE_BOOLEAN)
+        push(to, alloc_string(value->as.boolean ? "1" : "0"));
+    else
+        push(to, number_text(number_real(value)));
+    call(to,
+         value->kind == VALUE_WORD      ? "word"
+         : value->kind == VALUE_BOOLEAN ? "truth"
+                                        : "number",
+         1);
 }
 
-static const struct operand *name_operand(struct translation *to, const struct cover_name *name)
+static void push_name(struct translation *to, const struct cover_name *name)
 {
     if (name->kind == COVER_FIGURE)
-        return to->figures[name->index];
-    if (name->kind != COVER_PROBLEM)
-        return value_operand(to, &to->values.of[name->kind][name->index]);
-    return operand_new(to, NUMBER,
-                       name->index < to->cover->public.range_count
-                           ? alloc_format("problem_%s", to->cover->ranges[name->index].name)
-                           : alloc_string("sm_count"));
-}
-
-/* `condition` is a text that is kept. */
-static const struct operand *choose(struct translation *to, const char *condition,
-                                    const struct operand *chosen, const struct operand *other)
-{
-    bool conditions = chosen->kind == CONDITION && other->kind == CONDITION;
-    if (strcmp(condition, "1") == 0)
-        return chosen;
-    if (strcmp(condition, "0") == 0)
-        return other;
-    if (conditions && strcmp(other->text, "0") == 0)
-        return operand_new(to, CONDITION, alloc_format("(%s && %s)", condition, chosen->text));
-    if (conditions && strcmp(chosen->text, "1") == 0)
-        return operand_new(to, CONDITION, alloc_format("(%s || %s)", condition, other->text));
-    if (conditions || (chosen->kind == NUMBER && other->kind == NUMBER))
-        return operand_new(to, chosen->kind,
-                           alloc_format("(%s ? %s : %s)", condition, chosen->text, other->text));
-    struct operand *choice = keep(to, alloc_zeroed(1, sizeof *choice));
-    *choice = (struct operand){CHOICE, condition, chosen, other};
-    return choice;
-}
-
-/* What stands before, between and behind operands that are numbers. */
-struct notation {
-    const char *before, *between, *behind;
-};
-
-static const struct notation operations[] = {
-    [DO_ADD] = {"(", " + ", ")"},
-    [DO_SUBTRACT] = {"(", " - ", ")"},
-    [DO_MULTIPLY] = {"autotune_product(", ", ", ")"},
-    [DO_DIVIDE] = {"autotune_quotient(", ", ", ", &failed)"},
-    [DO_FLOOR_DIVIDE] = {"floor(autotune_quotient(", ", ", ", &failed))"},
-    [DO_MODULO] = {"autotune_modulo(", ", ", ", &failed)"},
-    [DO_POWER] = {"pow(", ", ", ")"},
-    [DO_EQUAL] = {"(", " == ", ")"},
-    [DO_DIFFERENT] = {"(", " != ", ")"},
-    [DO_LESS] = {"(", " < ", ")"},
-    [DO_LESS_EQUAL] = {"(", " <= ", ")"},
-    [DO_GREATER] = {"(", " > ", ")"},
-    [DO_GREATER_EQUAL] = {"(", " >= ", ")"},
-    [DO_NEGATE] = {"(- ", "", ")"}, /* a blank, as the number may be negative */
-};
-
-static const struct {
-    const char *name;
-    struct notation notation;
-} functions[] = {
-    {"min", {"autotune_min(", ", ", ")"}},
-    {"max", {"autotune_max(", ", ", ")"}},
-    {"abs", {"fabs(", "", ")"}},
-    {"floor", {"floor(", "", ")"}},
-    {"ceil", {"ceil(", "", ")"}},
-    {"ceil_div", {"autotune_ceil_div(", ", ", ", &failed)"}},
-    {"round_up", {"autotune_round_up(", ", ", ", &failed)"}},
-    {"log2_floor", {"autotune_log2_floor(", "", ", &failed)"}},
-    {"log2_ceil", {"autotune_log2_ceil(", "", ", &failed)"}},
-};
-
-/* Whether `operand` is a condition or a word that counts as one; its truth in C. */
-static bool is_condition(const struct operand *operand, const char **truth)
-{
-    bool is_true = false;
-    bool is_word = operand->kind == WORD && steps_truth(operand->text, &is_true);
-    *truth = is_word ? (is_true ? "1" : "0") : operand->text;
-    return is_word || operand->kind == CONDITION;
-}
-
-/* What C computes of an operand that is not needed: it may fail. */
-/* NOLINTNEXTLINE(misc-no-recursion): as truth_of() */
-static const char *computed(struct translation *to, const struct operand *operand)
-{
-    if (operand->kind == CHOICE)
-        return keep(to, alloc_format("(%s ? (void)%s : (void)%s)", operand->text,
-                                     computed(to, operand->chosen), computed(to, operand->other)));
-    return operand->kind == WORD ? "0" : operand->text;
-}
-
-/* Of operands of other kinds than two numbers, as order_values() in base/expression_steps.c. */
-static const struct operand *compare(struct translation *to, enum operation operation,
-                                     const struct operand *left, const struct operand *right)
-{
-    const char *sign = operations[operation].between;
-    const char *left_truth;
-    const char *right_truth;
-    if (left->kind == WORD && right->kind == WORD)
-        return operand_new(to, CONDITION,
-                           alloc_format("(%d%s0)", strcmp(left->text, right->text), sign));
-    if (operation >= DO_LESS)
-        return failure(to);
-    if (is_condition(left, &left_truth) && is_condition(right, &right_truth))
-        return operand_new(to, CONDITION, alloc_format("(%s%s%s)", left_truth, sign, right_truth));
-    return operand_new(to, CONDITION,
-                       alloc_format("((void)%s, (void)%s, %d)", computed(to, left),
-                                    computed(to, right), operation == DO_DIFFERENT));
-}
-
-/* NOLINTBEGIN(misc-no-recursion): as deep as the parser of expressions allows */
-
-/* The result of an operation, or of a function for DO_CALL. `right` is NULL if it has one operand. */
-static const struct operand *apply(struct translation *to, enum operation operation,
-                                   const struct notation *notation, const struct operand *left,
-                                   const struct operand *right)
-{
-    bool compares = operation >= DO_EQUAL && operation <= DO_GREATER_EQUAL;
-    if (left->kind == CHOICE)
-        return choose(to, left->text, apply(to, operation, notation, left->chosen, right),
-                      apply(to, operation, notation, left->other, right));
-    if (right != NULL && right->kind == CHOICE)
-        return choose(to, right->text, apply(to, operation, notation, left, right->chosen),
-                      apply(to, operation, notation, left, right->other));
-    if (left->kind == NUMBER && (right == NULL || right->kind == NUMBER))
-        return operand_new(to, compares ? CONDITION : NUMBER,
-                           alloc_format("%s%s%s%s%s", notation->before, left->text,
-                                        right != NULL ? notation->between : "",
-                                        right != NULL ? right->text : "", notation->behind));
-    return compares ? compare(to, operation, left, right) : failure(to);
-}
-
-/* An operand that must be a condition, in C. */
-static const char *truth_of(struct translation *to, const struct operand *operand)
-{
-    const char *truth;
-    if (operand->kind == CHOICE)
-        return keep(to, alloc_format("(%s ? %s : %s)", operand->text, truth_of(to, operand->chosen),
-                                     truth_of(to, operand->other)));
-    return is_condition(operand, &truth) ? truth : failure(to)->text;
-}
-
-/* `left or right`, where `left` is `condition and value`: only a false one takes `right`. */
-static const struct operand *choose_or(struct translation *to, const struct operand *left,
-                                       const struct operand *right)
-{
-    const char *truth;
-    if (left->kind == CHOICE)
-        return choose(to, left->text, choose_or(to, left->chosen, right),
-                      choose_or(to, left->other, right));
-    return is_condition(left, &truth) ? choose(to, truth, constant(to, true), right) : left;
+        push(to, alloc_format("figures[%zu]", name->index));
+    else if (name->kind != COVER_PROBLEM)
+        push_value(to, &to->values.of[name->kind][name->index]);
+    else if (name->index < to->cover->public.range_count)
+        push(to, alloc_format("autotune_number(problem_%s)", to->cover->ranges[name->index].name));
+    else
+        push(to, alloc_string("autotune_number(sm_count)"));
 }
 
 static void push_call(struct translation *to, const struct step *step)
 {
-    static const struct notation itself = {"", "", ""};
-    const struct operand *const *arguments = &to->stack[to->depth - step->count];
-    const struct operand *result = arguments[0];
-    const struct notation *notation = NULL;
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (strcmp(functions[i].name, step->as.function->name) == 0)
-            notation = &functions[i].notation;
-    assert(notation != NULL); /* every function of base/expression_steps.c is here */
-    if (step->count == 1)     /* min(x) is x, which must be a number */
-        result =
-            apply(to, DO_CALL, notation->between[0] == '\0' ? notation : &itself, result, NULL);
-    for (size_t i = 1; i < step->count; i++)
-        result = apply(to, DO_CALL, notation, result, arguments[i]);
-    to->depth -= step->count;
-    push(to, result);
-}
-
-static void translate(struct translation *to, size_t from, size_t end);
-
-/* The result of the steps from `from` up to before `end`. */
-static const struct operand *translated(struct translation *to, size_t from, size_t end)
-{
-    translate(to, from, end);
-    return pop(to);
-}
-
-/* Puts what a step that may jump computes from the topmost operand and from the steps that it may leave
- * out. Returns the first step behind these. */
-static size_t translate_branch(struct translation *to, size_t at)
-{
-    const struct step *step = &to->expression->steps->items[at];
-    size_t end = step->index;
-    const struct operand *left = pop(to);
-    if (step->operation == DO_CHOSEN) {
-        push(to, choose_or(to, left, translated(to, at + 1, end)));
-        return end;
+    const struct expression_function *function = step->as.function;
+    char **arguments = &to->stack[to->depth - step->count];
+    if (function->most <= 2) {
+        call(to, function->name, step->count);
+    } else if (step->count == 1) { /* min(x) is x, which must be a number */
+        push_value(to, &(struct value){.kind = VALUE_INTEGER});
+        call(to, "add", 2);
+    } else { /* min(min(x, y), z) */
+        for (size_t i = 1; i < step->count; i++) {
+            char *text =
+                alloc_format("autotune_%s(%s, %s)", function->name, arguments[0], arguments[i]);
+            free(arguments[0]);
+            free(arguments[i]);
+            arguments[0] = text;
+        }
+        to->depth -= step->count - 1;
     }
-    const char *condition = truth_of(to, left);
-    if (step->operation == DO_AND) {
-        push(to, choose(to, condition, translated(to, at + 1, end), constant(to, false)));
-    } else if (step->operation == DO_OR) {
-        push(to, choose(to, condition, constant(to, true), translated(to, at + 1, end)));
-    } else {
-        const struct operand *chosen = translated(to, at + 1, end - 1);
-        size_t other = end; /* behind the jump over it */
-        end = to->expression->steps->items[end - 1].index;
-        push(to, choose(to, condition, chosen, translated(to, other, end)));
-    }
-    return end;
 }
 
 /* Puts what the steps up to before `end` compute. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the parser of expressions allows */
 static void translate(struct translation *to, size_t from, size_t end)
 {
     while (from < end) {
-        const struct step *step = &to->expression->steps->items[from];
+        const struct step *steps = to->expression->steps->items;
+        const struct step *step = &steps[from++];
         if (step->source == FROM_NAME)
-            push(to, name_operand(to, &to->expression->names[step->index]));
+            push_name(to, &to->expression->names[step->index]);
         else if (step->source == FROM_CONSTANT)
-            push(to, value_operand(to, &step->as.constant));
-        if (step->operation <= DO_GREATER_EQUAL) {
-            const struct operand *right = pop(to);
-            push(to, apply(to, step->operation, &operations[step->operation], pop(to), right));
-        } else if (step->operation == DO_NEGATE) {
-            push(to, apply(to, DO_NEGATE, &operations[DO_NEGATE], pop(to), NULL));
-        } else if (step->operation == DO_NOT) {
-            push(to, operand_new(to, CONDITION, alloc_format("(!%s)", truth_of(to, pop(to)))));
-        } else if (step->operation == DO_CONDITION) {
-            push(to, operand_new(to, CONDITION, alloc_string(truth_of(to, pop(to)))));
-        } else if (step->operation == DO_CALL) {
+            push_value(to, &step->as.constant);
+        if (step->operation == DO_CALL) {
             push_call(to, step);
+        } else if (step->operation == DO_BRANCH) { /* over the jump behind the first alternative */
+            size_t other = step->index;
+            translate(to, from, other - 1);
+            from = steps[other - 1].index;
+            translate(to, other, from);
+            call(to, functions[DO_BRANCH], 3);
         } else if (step->operation != DO_LOAD) {
-            from = translate_branch(to, from);
-            continue;
+            bool jumps = step->operation >= DO_AND && step->operation <= DO_CHOSEN;
+            bool is_unary = step->operation >= DO_NEGATE && step->operation <= DO_CONDITION;
+            if (jumps)
+                translate(to, from, step->index);
+            from = jumps ? step->index : from;
+            call(to, functions[step->operation], is_unary ? 1 : 2);
         }
-        from++;
     }
 }
-/* NOLINTEND(misc-no-recursion) */
 
-/* Translates an expression of the cover, whose C may set "failed". */
-static const struct operand *translate_expression(struct translation *to,
-                                                  const struct cover_expression *expression)
+/* An expression of the cover in C, which has what `configuration` has, unless it is NULL; a new string. */
+static char *expression_c(const struct cover *cover, const struct cover_expression *expression,
+                          const struct cover_configuration *configuration)
 {
-    to->expression = expression;
-    return translated(to, 0, expression->steps->count);
-}
-
-static void release(struct translation *to)
-{
-    for (size_t i = 0; i < to->kept_count; i++)
-        free(to->kept[i]);
-    free(to->kept);
-}
-
-/* A condition of the cover in C, which may set "failed"; a new string. */
-static char *condition_text(const struct cover *cover, const struct cover_expression *condition,
-                            const struct cover_configuration *configuration)
-{
-    struct translation to = translation_of(cover, configuration);
-    char *text = alloc_string(truth_of(&to, translate_expression(&to, condition)));
-    release(&to);
-    return text;
-}
-
-/* An operand that must be a number, in C. */
-/* NOLINTNEXTLINE(misc-no-recursion): as truth_of() */
-static const char *number_of(struct translation *to, const struct operand *operand)
-{
-    if (operand->kind == CHOICE)
-        return keep(to,
-                    alloc_format("(%s ? %s : %s)", operand->text, number_of(to, operand->chosen),
-                                 number_of(to, operand->other)));
-    return operand->kind == NUMBER ? operand->text : failure(to)->text;
+    struct translation to = {.cover = cover,
+                             .expression = expression,
+                             .values = cover_values(cover, configuration, NULL)};
+    translate(&to, 0, expression->steps->count);
+    return to.stack[0];
 }
 
 /* --- the function --- */
@@ -465,67 +328,50 @@ static void put_range(FILE *stream, const struct cover *cover)
     }
     if (cover->constraint.text == NULL)
         return;
-    char *text = condition_text(cover, &cover->constraint, NULL);
+    char *text = expression_c(cover, &cover->constraint, NULL);
     put_comment(stream, cover->constraint.text);
-    fprintf(stream, "    if (!%s || failed)\n        return 0;\n", text);
+    fprintf(stream, "    if (autotune_holds(%s) <= 0)\n        return 0;\n", text);
     free(text);
 }
 
-/* Which configurations the constraints allow. */
-static void put_allowed(FILE *stream, const struct cover *cover)
+/* Which configurations the constraints allow, and what estimates their times. */
+static void put_configuration(FILE *stream, const struct cover *cover, size_t index)
 {
-    fprintf(stream, "    int allowed[%zu];\n", cover->public.count);
+    const struct cover_configuration *configuration = &cover->configurations[index];
+    fprintf(stream, "    allowed[%zu] = %d", index, !configuration->incomplete);
+    for (size_t i = 0; i < cover->allowed_count; i++) {
+        char *text = expression_c(cover, &cover->allowed[i], configuration);
+        fprintf(stream, " &&\n        autotune_holds(%s) > 0", text);
+        free(text);
+    }
+    fputs(";\n", stream);
+    for (size_t i = 0; i <= cover->figure_count && cover->estimate.text != NULL; i++) {
+        char *text = expression_c(
+            cover, i < cover->figure_count ? &cover->figures[i] : &cover->estimate, configuration);
+        fprintf(stream, "    figures[%zu] = %s;\n", i, text);
+        free(text);
+    }
+    if (cover->estimate.text != NULL)
+        fprintf(stream, "    estimates[%zu] = autotune_estimate(figures, %zu);\n", index,
+                cover->figure_count + 1);
+    else
+        fprintf(stream, "    estimates[%zu] = 1;\n", index);
+}
+
+static void put_configurations(FILE *stream, const struct cover *cover)
+{
+    fprintf(stream, "    int allowed[%zu];\n    double estimates[%zu];\n", cover->public.count,
+            cover->public.count);
     for (size_t i = 0; i < cover->allowed_count; i++)
         put_comment(stream, cover->allowed[i].text);
-    for (size_t i = 0; i < cover->public.count; i++) {
-        fprintf(stream, "    allowed[%zu] = %d;\n", i, !cover->configurations[i].incomplete);
-        for (size_t j = 0; j < cover->allowed_count; j++) {
-            char *text = condition_text(cover, &cover->allowed[j], &cover->configurations[i]);
-            fprintf(stream,
-                    "    failed = 0;\n    allowed[%zu] = allowed[%zu] && %s;\n"
-                    "    allowed[%zu] = allowed[%zu] && !failed;\n",
-                    i, i, text, i, i);
-            free(text);
-        }
-    }
-}
-
-/* What estimates a configuration's time. */
-static void put_estimate(FILE *stream, const struct cover *cover, size_t configuration)
-{
-    struct translation to = translation_of(cover, &cover->configurations[configuration]);
-    fputs("    {\n        failed = 0;\n", stream);
-    for (size_t i = 0; i < cover->figure_count; i++) {
-        const struct operand *figure = translate_expression(&to, &cover->figures[i]);
-        to.figures[i] = figure;
-        if (figure->kind == WORD || figure->kind == CHOICE) {
-            fprintf(stream, "        (void)(%s);\n", computed(&to, figure));
-            continue;
-        }
-        fprintf(stream, "        %s figure_%zu = %s;\n        (void)figure_%zu;\n",
-                figure->kind == NUMBER ? "double" : "int", i + 1, figure->text, i + 1);
-        to.figures[i] = operand_new(&to, (int)figure->kind, alloc_format("figure_%zu", i + 1));
-    }
-    const struct operand *estimate = translate_expression(&to, &cover->estimate);
-    fprintf(stream,
-            "        estimates[%zu] = %s;\n"
-            "        estimates[%zu] = failed ? 0 : estimates[%zu];\n    }\n",
-            configuration, number_of(&to, estimate), configuration, configuration);
-    release(&to);
-}
-
-static void put_estimates(FILE *stream, const struct cover *cover)
-{
-    fprintf(stream, "    double estimates[%zu];\n", cover->public.count);
     for (size_t i = 0; i < cover->figure_count; i++)
         put_comment(stream, cover->figures[i].text);
-    if (cover->estimate.text != NULL)
+    if (cover->estimate.text != NULL) {
         put_comment(stream, cover->estimate.text);
+        fprintf(stream, "    struct autotune_value figures[%zu];\n", cover->figure_count + 1);
+    }
     for (size_t i = 0; i < cover->public.count; i++)
-        if (cover->estimate.text != NULL)
-            put_estimate(stream, cover, i);
-        else
-            fprintf(stream, "    estimates[%zu] = 1;\n", i);
+        put_configuration(stream, cover, i);
 }
 
 static void put_table(FILE *stream, const char *name, const double *numbers, size_t rows,
@@ -575,11 +421,10 @@ static void put_function(FILE *stream, const char *name, const struct tuned_entr
     fprintf(stream, "static inline int %s(", name);
     for (size_t i = 0; i < cover->public.range_count; i++)
         fprintf(stream, "double problem_%s, ", cover->ranges[i].name);
-    fputs("double sm_count)\n{\n    int failed = 0;\n    (void)failed;\n", stream);
+    fputs("double sm_count)\n{\n", stream);
     fprintf(stream, "    if (!(sm_count > 0))\n        sm_count = %d;\n", entry->sm_count);
     put_range(stream, cover);
-    put_allowed(stream, cover);
-    put_estimates(stream, cover);
+    put_configurations(stream, cover);
     put_choice(stream, cover);
     fputs("}\n", stream);
 }
@@ -609,8 +454,9 @@ static void write_cover(FILE *stream, const struct tuned_configuration *first,
 {
     const struct tuned_cover *cover = first->cover;
     char *name = alloc_format("%s_cover_%zu", first->kernel, number);
-    fputs("\n/* The cover for ", stream);
-    export_put_string(stream, first->gpu->name);
+    char *gpu = export_string(first->gpu->name);
+    fprintf(stream, "\n/* The cover for %s", gpu);
+    free(gpu);
     for (size_t i = 0; i < first->problem_count; i++)
         fprintf(stream, ", %s=%s", first->problem[i].name, first->problem[i].text);
     fprintf(stream,
@@ -650,6 +496,7 @@ int export_covers(FILE *stream, const struct command_query *query, const struct 
         if (number++ == 0) {
             begin_exact(stream);
             fputs(helpers, stream);
+            fputs(operations, stream);
         }
         write_cover(stream, next, entry, number);
     }
