@@ -1,6 +1,5 @@
 /* Tuned INI files: one that is accepted is the same to libtuned, and when written and read again. */
 #include "fuzz.h"
-#include "record/cover_choice.h"
 #include "record/tuned_file.h"
 
 #include <autotune/tuned.h>
@@ -78,7 +77,7 @@ static void require_library_agrees(const char *path, const struct tuned_file *tu
         if (tuned->skipped_count > 0)
             continue; /* there may be another section of this name */
         require_values(from->problem, from->problem_count, &entry->problem);
-        struct bindings parameters = cover_entry_parameters(entry, 0);
+        struct bindings parameters = tuned_entry_parameters(entry, 0);
         require_values(from->parameters, from->parameter_count, &parameters);
         bindings_release(&parameters);
     }

@@ -5,7 +5,6 @@
 #include "command/command.h"
 #include "compile/application.h"
 #include "compile/single_compile.h"
-#include "record/cover_choice.h"
 #include "record/tuned_file.h"
 #include "template/source.h"
 #include "template/template_load.h"
@@ -233,7 +232,7 @@ static int add_cubin(struct bundle *bundle, const struct tuned_entry *entry, siz
             "section '%s' must have the kernel and 8 hexadecimal digits as its name, as in "
             "[%s 00000001]",
             entry->section, entry->kernel);
-    struct bindings values = cover_entry_parameters(entry, index);
+    struct bindings values = tuned_entry_parameters(entry, index);
     bindings_append(&values, &entry->problem);
     int status = build_bind(template, &values, other_version, &parameters, &problem, error);
     if (status == 0)
@@ -261,7 +260,7 @@ static int add_entry(struct bundle *bundle, const struct tuned_entry *entry, str
                             "--accept-other-versions",
                             entry->section);
     int status = 0;
-    for (size_t i = 0; i < cover_entry_count(entry) && status == 0; i++)
+    for (size_t i = 0; i < tuned_entry_count(entry) && status == 0; i++)
         status = add_cubin(bundle, entry, i, template, error);
     return status;
 }
@@ -334,7 +333,7 @@ static int add_source(struct bundle *bundle, const struct tuned_table *table, co
         const struct tuned_entry *entry = &bundle->tuned.entries[i];
         if (strcmp(entry->kernel, kernel) != 0)
             continue;
-        for (size_t j = 0; j < cover_entry_count(entry) && status == 0; j++) {
+        for (size_t j = 0; j < tuned_entry_count(entry) && status == 0; j++) {
             status = define_entry(table, entry, j, &definitions, error);
             if (status == 0)
                 status = add_own_cubin(bundle, &source, &definitions, entry, j, error);

@@ -7,7 +7,6 @@
 #include "command/cover_print.h"
 #include "compile/cubin_cache.h"
 #include "cover/entry.h"
-#include "cover/measure.h"
 #include "tune/run.h"
 
 #include <math.h>

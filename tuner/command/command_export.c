@@ -5,7 +5,6 @@
 #include "base/write_file.h"
 #include "command/command_query.h"
 #include "command/export.h"
-#include "command/export_cover.h"
 #include "record/tuned_file.h"
 
 #include <stdbool.h>

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "command/command_query.h"
+#include "record/tuned_file.h"
 
 #include <autotune/tuned.h>
 #include <stdbool.h>
@@ -43,5 +44,17 @@ int export_check_versions(const struct command_query *query, size_t index, struc
  * prefers: in a header, the two could not be told apart. */
 bool export_takes(const struct command_query *query,
                   const struct tuned_configuration *configuration);
+
+/* --- covers: their configurations, and the rule as C --- */
+
+/*
+ * Writes the covers of the kernel whose configurations begin at `index` of the query's table, with the
+ * entries of `tuned`. Cover number 1 of the kernel "sum" gets the macro SUM_COVER_1_CONFIGURATIONS
+ * and the function sum_cover_1(problem_n, …, sm_count), which returns the number of the
+ * configuration for a problem, or 0 outside the range. Returns 0 or an error of
+ * cover_entry_check().
+ */
+int export_covers(FILE *stream, const struct command_query *query, const struct tuned_file *tuned,
+                  size_t index, struct error *error);
 
 #endif

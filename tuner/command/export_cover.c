@@ -1,9 +1,8 @@
-#include "command/export_cover.h"
+#include "command/export.h"
 
 #include "base/alloc.h"
 #include "base/cover.h"
 #include "base/expression_steps.h"
-#include "command/export.h"
 #include "template/value.h"
 
 #include <math.h>

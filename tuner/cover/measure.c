@@ -1,10 +1,9 @@
-#include "cover/measure.h"
+#include "cover/session.h"
 
 #include "base/alloc.h"
 #include "base/statistics.h"
 #include "cover/entry.h"
 #include "cover/runs.h"
-#include "cover/size_plan.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,7 @@
 #include "cover/nominees.h"
 
 #include "base/alloc.h"
-#include "cover/choice.h"
-#include "cover/losses.h"
+#include "cover/selection.h"
 
 #include <math.h>
 #include <stdint.h>

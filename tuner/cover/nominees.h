@@ -2,7 +2,6 @@
 #ifndef AUTOTUNE_NOMINEES_H
 #define AUTOTUNE_NOMINEES_H
 
-#include "cover/losses.h"
 #include "cover/problem_range.h"
 #include "record/study.h"
 #include "template/value.h"

@@ -60,4 +60,14 @@ void sizes_release(struct sizes *sizes);
 
 double sizes_distance(const int64_t *a, const int64_t *b, size_t axes);
 
+/*
+ * Which sizes of the range to measure: its corners, and an even spread between them. (To look where neighbours disagree
+ * was no better: sgemm's configurations lost 1.9 % either way with 400 sizes, and 2.4 instead of 2.2 % with 200.)
+ *
+ * Adds sizes to an empty list until it has `count`, or the range has no more; the first ones are spread as
+ * evenly as all. Always the same. Returns 0, or ERROR_CONFIG if a constraint cannot be evaluated, or none of
+ * the range's sizes satisfies the constraints. */
+int size_plan(const struct problem_range *range, size_t count, struct sizes *sizes,
+              struct error *error);
+
 #endif

@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "record/cover_choice.h"
 #include "record/record.h"
 #include "record/tuned_file.h"
 #include "tune/run.h"
@@ -393,8 +392,8 @@ void cover_runs_find_seeds(struct cover_session *session, const char *path)
         const struct tuned_entry *entry = &tuned.entries[i];
         if (entry->cover == NULL || strcmp(entry->kernel, session->kernel) != 0)
             continue;
-        for (size_t j = 0; j < cover_entry_count(entry); j++) {
-            struct bindings parameters = cover_entry_parameters(entry, j);
+        for (size_t j = 0; j < tuned_entry_count(entry); j++) {
+            struct bindings parameters = tuned_entry_parameters(entry, j);
             (void)nominees_add(&session->seeds, &parameters);
             bindings_release(&parameters);
         }

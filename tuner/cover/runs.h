@@ -1,5 +1,5 @@
 /*
- * The runs of a cover session: measure.h decides what to measure, and these functions measure
+ * The runs of a cover session: measure.c decides what to measure, and these functions measure
  * it. After each run, the session's list of refuted configurations is complete, as far as the record
  * knows.
  */

@@ -1,5 +1,12 @@
 /*
- * What is known while a cover is being made (measure.h): the sizes, their studies, the
+ * The making of a cover:
+ *
+ *     cover_session_init
+ *     cover_measure
+ *     cover_session_release, also after an error
+ *
+ * Some sizes are tuned, and the resulting nominees are measured at all sizes. What the record has is not measured again.
+ * The session has what is known meanwhile: the sizes, their studies, the
  * nominees and the cover so far. A size has up to two studies:
  *
  * - tuned: like any problem of a sweep; in the record, it has the kernel's name;
@@ -10,7 +17,6 @@
 #define AUTOTUNE_COVER_SESSION_H
 
 #include "base/error.h"
-#include "cover/losses.h"
 #include "cover/nominees.h"
 #include "cover/problem_range.h"
 #include "cover/selection.h"
@@ -70,5 +76,12 @@ const struct study *cover_session_study(const struct cover_session *session);
 void cover_session_forget_refuted(struct cover_session *session);
 
 void cover_session_release(struct cover_session *session);
+
+/*
+ * Measures until all sizes are measured or the budget is spent, and selects the configurations. Returns 0;
+ * ERROR_NOTHING_VALID if nothing could be measured at any size; ERROR_INTERRUPTED; or the error of a
+ * run.
+ */
+int cover_measure(struct cover_session *session, struct error *error);
 
 #endif

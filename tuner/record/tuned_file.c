@@ -267,6 +267,45 @@ bool tuned_entry_same_gpu(const struct tuned_entry *a, const struct tuned_entry 
            (a->sm_count == 0 || b->sm_count == 0 || a->sm_count == b->sm_count);
 }
 
+size_t tuned_entry_count(const struct tuned_entry *entry)
+{
+    return entry->cover != NULL ? entry->cover->public.count : 1;
+}
+
+struct bindings tuned_entry_parameters(const struct tuned_entry *entry, size_t configuration)
+{
+    struct bindings parameters = {0};
+    if (entry->cover == NULL) {
+        bindings_copy(&parameters, &entry->parameters);
+        return parameters;
+    }
+    const struct cover_configuration *from = &entry->cover->configurations[configuration];
+    for (size_t i = 0; i < from->count; i++)
+        bindings_set(&parameters, from->parameters[i].name, from->values[i]);
+    return parameters;
+}
+
+bool tuned_entry_allows(const struct tuned_entry *entry, size_t configuration,
+                        const struct bindings *problem)
+{
+    const struct cover *cover = entry->cover;
+    const size_t ranges = cover->public.range_count;
+    struct value values[COVER_VALUES];
+    values[ranges] = value_integer(entry->sm_count);
+    for (size_t i = 0; i < entry->problem.count; i++) {
+        const struct value *value = bindings_find(problem, entry->problem.items[i].name);
+        if (value == NULL || !value_alike(*value, entry->problem.items[i].value))
+            return false;
+    }
+    for (size_t i = 0; i < ranges; i++) {
+        const struct value *value = bindings_find(problem, cover->ranges[i].name);
+        if (value == NULL || !number_is(value))
+            return false;
+        values[i] = *value;
+    }
+    return cover_has(cover, values) && cover_allows(cover, configuration, values);
+}
+
 bool tuned_entry_same_kernel(const struct tuned_entry *a, const struct tuned_entry *b)
 {
     return strcmp(a->kernel, b->kernel) == 0 && tuned_entry_same_gpu(a, b) &&

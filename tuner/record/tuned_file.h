@@ -96,6 +96,14 @@ int tuned_file_read(const char *path, struct tuned_file *tuned, struct error *er
  * many SMs there are. */
 bool tuned_entry_same_gpu(const struct tuned_entry *a, const struct tuned_entry *b);
 
+/* How many configurations an entry has, and the parameters of one, counted from 0, which must be released. */
+size_t tuned_entry_count(const struct tuned_entry *entry);
+struct bindings tuned_entry_parameters(const struct tuned_entry *entry, size_t configuration);
+
+/* Whether the problem is in the range of the entry's cover, and its constraints allow a configuration there. */
+bool tuned_entry_allows(const struct tuned_entry *entry, size_t configuration,
+                        const struct bindings *problem);
+
 /* Whether both are for the same kernel, GPU and problem. */
 bool tuned_entry_same_kernel(const struct tuned_entry *a, const struct tuned_entry *b);
 

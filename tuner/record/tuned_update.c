@@ -2,7 +2,6 @@
 #include "base/interrupt.h"
 #include "base/path.h"
 #include "base/write_file.h"
-#include "record/cover_choice.h"
 #include "record/tuned_file.h"
 
 #include <fcntl.h>
@@ -97,11 +96,11 @@ static const struct result *refute_choices(const struct study *study,
                                            struct bindings *parameters)
 {
     const struct result *run = NULL;
-    for (size_t i = 0; i < cover_entry_count(entry) && run == NULL; i++) {
-        if (entry->cover != NULL && !cover_entry_allows(entry, i, &study->problem))
+    for (size_t i = 0; i < tuned_entry_count(entry) && run == NULL; i++) {
+        if (entry->cover != NULL && !tuned_entry_allows(entry, i, &study->problem))
             continue;
         bindings_release(parameters);
-        *parameters = cover_entry_parameters(entry, i);
+        *parameters = tuned_entry_parameters(entry, i);
         run = find_refutation(study, parameters);
     }
     return run;

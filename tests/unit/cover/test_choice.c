@@ -1,4 +1,4 @@
-#include "cover/choice.h"
+#include "cover/selection.h"
 
 #include "base/statistics.h"
 

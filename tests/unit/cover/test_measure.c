@@ -3,14 +3,15 @@
  * each size, and stands in for the runs (runs.h). What counts is how good the configurations
  * that the rule chooses are at sizes that nobody measured.
  */
-#include "cover/measure.h"
+#include "cover/session.h"
 
 #include "base/statistics.h"
 #include "cover/entry.h"
 #include "cover/runs.h"
-#include "record/cover_choice.h"
+#include "record/tuned_file.h"
 #include "template/space.h"
 
+#include "unit/cover_chosen.h"
 #include "unit/scratch.h"
 #include "unit/test.h"
 
@@ -331,8 +332,8 @@ static struct quality judge(const struct problem_range *range, const struct tune
         struct bindings problem = {0};
         size_t configuration;
         bind_size(range, i, &problem);
-        assert_true(cover_entry_choose(entry, &problem, &configuration));
-        struct bindings parameters = cover_entry_parameters(entry, configuration);
+        assert_true(cover_chosen(entry, &problem, &configuration));
+        struct bindings parameters = tuned_entry_parameters(entry, configuration);
         double us = machine.formula(&parameters, &problem);
         bindings_release(&parameters);
         quality.failures += us <= 0;
@@ -372,11 +373,11 @@ static struct quality make_cover(time_formula *formula, double noise, double bud
         fail_msg("%s", error.message);
     assert_int_equal(tuned_file_read("tuned.ini", &tuned, &error), 0);
     assert_int_equal(tuned.count, 1);
-    machine.configurations = cover_entry_count(&tuned.entries[0]);
+    machine.configurations = tuned_entry_count(&tuned.entries[0]);
     machine.measured = tuned.entries[0].cover->public.size_count;
     machine.most_loads = 0;
     for (size_t i = 0; i < machine.configurations; i++) {
-        struct bindings parameters = cover_entry_parameters(&tuned.entries[0], i);
+        struct bindings parameters = tuned_entry_parameters(&tuned.entries[0], i);
         const struct value *loads = bindings_find(&parameters, "num_load");
         if (loads != NULL && loads->as.integer > machine.most_loads)
             machine.most_loads = loads->as.integer;

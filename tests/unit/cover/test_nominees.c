@@ -1,7 +1,7 @@
 #include "cover/nominees.h"
 
 #include "base/alloc.h"
-#include "cover/losses.h"
+#include "cover/selection.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "cover/size_plan.h"
+#include "cover/problem_range.h"
 
 #include "base/alloc.h"
 

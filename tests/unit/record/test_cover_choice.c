@@ -1,9 +1,9 @@
 /* Covers as the tuner writes them: into the tuned INI and back, and what they choose. */
-#include "record/cover_choice.h"
-
-#include "base/alloc.h"
 #include "record/tuned_file.h"
 
+#include "base/alloc.h"
+
+#include "unit/cover_chosen.h"
 #include "unit/cover_fixture.h"
 #include "unit/scratch.h"
 #include "unit/test.h"
@@ -42,9 +42,9 @@ static void test_a_cover_reads_back_as_it_was(void **state)
     assert_int_equal(tuned_file_read("tuned.ini", &tuned, &error), 0);
     assert_int_equal(tuned.count, 1);
     assert_int_equal(tuned.skipped_count, 0);
-    struct bindings parameters = cover_entry_parameters(&tuned.entries[0], 1);
+    struct bindings parameters = tuned_entry_parameters(&tuned.entries[0], 1);
     char *text = bindings_text(&parameters);
-    assert_int_equal(cover_entry_count(&tuned.entries[0]), 2);
+    assert_int_equal(tuned_entry_count(&tuned.entries[0]), 2);
     assert_string_equal(text, "block_size=512 finish=two_pass");
     free(text);
     bindings_release(&parameters);
@@ -119,14 +119,14 @@ static void test_libtuned_chooses_the_same(void **state)
         size_t configuration;
         bindings_set(&problem, "n", value_integer(n));
         bindings_set(&problem, "type", value_word("float"));
-        bool inside = cover_entry_choose(&entry, &problem, &configuration);
+        bool inside = cover_chosen(&entry, &problem, &configuration);
         assert_int_equal(inside, n >= 1024 && n <= 1048576);
-        assert_int_equal(cover_entry_allows(&entry, 0, &problem), inside);
+        assert_int_equal(tuned_entry_allows(&entry, 0, &problem), inside);
         assert_int_equal(tuned_find(table, &query, &match), 0);
         if (inside)
             assert_int_equal(match.from->number, configuration + 1);
         bindings_set(&problem, "type", value_word("double"));
-        assert_false(cover_entry_choose(&entry, &problem, &configuration));
+        assert_false(tuned_entry_allows(&entry, 0, &problem));
         bindings_release(&problem);
     }
     tuned_free(table);
