@@ -213,20 +213,13 @@ static struct cover_expression expression_of(const struct ini_reader *ini, const
     return (struct cover_expression){.line = ini->line, .key = key, .text = text};
 }
 
-static int add_constraint(struct cover *cover, struct ini_reader *ini, const char *key,
+static int add_expression(struct cover *cover, struct ini_reader *ini, const char *key,
                           const char *rest, const char *text)
 {
+    bool is_estimate = strcmp(key, "estimate") == 0;
     (void)rest;
-    cover->constraint = expression_of(ini, key, text);
-    cover->public.constraint = text;
-    return 0;
-}
-
-static int add_estimate(struct cover *cover, struct ini_reader *ini, const char *key,
-                        const char *rest, const char *text)
-{
-    (void)rest;
-    cover->estimate = expression_of(ini, key, text);
+    *(is_estimate ? &cover->estimate : &cover->constraint) = expression_of(ini, key, text);
+    cover->public.constraint = cover->constraint.text;
     return 0;
 }
 
@@ -256,16 +249,17 @@ static int add_figure(struct cover *cover, struct ini_reader *ini, const char *k
     return 0;
 }
 
-/* Reads the N of "N" or "N.NAME", which is at most `last`, into `*index`, counted from 0; `*name` is NULL
+/* Reads the N of "N" or "N.NAME", which is `first` to `last`, into `*index`, counted from 0; `*name` is NULL
  * or NAME. */
-static int read_index(struct ini_reader *ini, const char *key, const char *rest, size_t last,
-                      size_t limit, size_t *index, const char **name)
+static int read_index(struct ini_reader *ini, const char *key, const char *rest, size_t first,
+                      size_t last, size_t limit, size_t *index, const char **name)
 {
     size_t digits = strspn(rest, "0123456789");
     unsigned long number = digits > 0 && digits < 6 && *rest != '0' ? strtoul(rest, NULL, 10) : 0;
     *name = rest[digits] == '.' ? rest + digits + 1 : NULL;
     *index = number - 1;
-    if (number == 0 || (rest[digits] != '\0' && rest[digits] != '.') || number > last)
+    if (number == 0 || (rest[digits] != '\0' && rest[digits] != '.') || number < first ||
+        number > last)
         return ini_reader_fail(ini, "key '%s' is out of order; they are numbered from 1", key);
     return number > limit ? ini_reader_fail(ini, "key '%s' is one of more than %zu", key, limit)
                           : 0;
@@ -277,8 +271,8 @@ static int read_next(struct ini_reader *ini, const char *key, const char *rest, 
 {
     size_t index;
     const char *name;
-    int status = read_index(ini, key, rest, count + 1, limit, &index, &name);
-    return status == 0 && (index != count || name != NULL)
+    int status = read_index(ini, key, rest, count + 1, count + 1, limit, &index, &name);
+    return status == 0 && name != NULL
                ? ini_reader_fail(ini, "key '%s' is out of order; they are numbered from 1", key)
                : status;
 }
@@ -299,11 +293,9 @@ static int add_parameter(struct cover *cover, struct ini_reader *ini, const char
     const char *name;
     struct literal value;
     size_t count = cover->public.count;
-    int status = read_index(ini, key, rest, count + 1, COVER_CONFIGURATIONS, &index, &name);
+    int status = read_index(ini, key, rest, count, count + 1, COVER_CONFIGURATIONS, &index, &name);
     if (status != 0)
         return status;
-    if (index + 1 < count)
-        return ini_reader_fail(ini, "key '%s' is out of order; they are numbered from 1", key);
     struct cover_configuration *configuration = &cover->configurations[index];
     if (configuration->parameters == NULL) {
         /* as many as the first has: the others have the same */
@@ -342,7 +334,7 @@ static int add_compiled(struct cover *cover, struct ini_reader *ini, const char 
     const char *name;
     struct literal value;
     int status =
-        read_index(ini, key, rest, cover->public.count, COVER_CONFIGURATIONS, &index, &name);
+        read_index(ini, key, rest, 1, cover->public.count, COVER_CONFIGURATIONS, &index, &name);
     if (status != 0)
         return status;
     size_t which = name != NULL ? find_compiled(name) : SIZE_MAX;
@@ -439,12 +431,12 @@ static const struct key {
     int (*add)(struct cover *cover, struct ini_reader *ini, const char *key, const char *rest,
                const char *text);
 } keys[] = {{"range.", add_range},
-            {"constraint", add_constraint},
+            {"constraint", add_expression},
             {"allowed.", add_allowed},
             {"configuration.", add_parameter},
             {"compiled.", add_compiled},
             {"figure.", add_figure},
-            {"estimate", add_estimate},
+            {"estimate", add_expression},
             {"mean_loss_percent", add_loss},
             {"worst_loss_percent", add_loss},
             {"held_out_sizes", add_loss},

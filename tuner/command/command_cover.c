@@ -6,7 +6,6 @@
 #include "base/write_file.h"
 #include "command/cover_print.h"
 #include "compile/cubin_cache.h"
-#include "cover/entry.h"
 #include "tune/run.h"
 
 #include <math.h>
@@ -30,54 +29,14 @@ static int read_options(const struct command_options *options, struct sweep_limi
     return status == 0 ? command_read_limits(options, limits, error) : status;
 }
 
-/* The limits of the command line, or of the sweep. */
-static struct sweep_limits limits_of(const struct sweep *sweep, const struct sweep_kernel *kernel,
-                                     struct sweep_limits asked)
-{
-    const struct sweep_limits *all[] = {&kernel->limits, &sweep->limits};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        asked.budget_s = asked.budget_s > 0 ? asked.budget_s : all[i]->budget_s;
-        asked.evaluations = asked.evaluations > 0 ? asked.evaluations : all[i]->evaluations;
-    }
-    return asked;
-}
-
-/* The page of each kernel goes into the folder. */
-static char *page_path(const struct cover_session *session, const char *folder)
-{
-    return alloc_format("%s/%s.html", folder, session->kernel);
-}
-
-/* Whether it can be written, before anything is measured. */
-static int check_page(const struct cover_session *session, const char *folder, struct error *error)
-{
-    struct write_file file;
-    char *path = page_path(session, folder);
-    int status = write_file_begin(&file, path, error);
-    if (status == 0)
-        write_file_abandon(&file);
-    free(path);
-    return status;
-}
-
-static int write_page(const struct cover_session *session, const struct tuned_entry *entry,
-                      const char *folder, struct error *error)
-{
-    char *path = page_path(session, folder);
-    int status = cover_print_page(session, entry, path, error);
-    free(path);
-    return status;
-}
-
 /* Puts the cover into the tuned INI in place of an earlier one, and reports it. */
-static int finish_cover(const struct cover_session *session, const char *folder,
-                        struct error *error)
+static int finish_cover(const struct cover_session *session, const char *page, struct error *error)
 {
     struct tuned_entry entry;
     size_t taken;
     int status = cover_entry_make(session, &entry, error);
-    if (status == 0 && folder != NULL)
-        status = write_page(session, &entry, folder, error);
+    if (status == 0 && page != NULL)
+        status = cover_print_page(session, &entry, page, error);
     if (status == 0)
         status = tuned_file_update(session->tuned_path, &entry, 1, &taken, error);
     if (status == 0)
@@ -102,20 +61,28 @@ static int cover_kernel(const struct sweep *sweep, const struct sweep_kernel *ke
                         const struct command_options *options, struct run_options run,
                         struct error *error)
 {
+    const struct run_limits limits = {.asked = run.limits, .sweep = sweep};
     struct cover_session session;
-    run.limits = limits_of(sweep, kernel, run.limits);
+    struct write_file file;
+    char *page =
+        options->output != NULL ? alloc_format("%s/%s.html", options->output, kernel->label) : NULL;
+    run.limits = run_limits_of(&limits, kernel);
     int status = cover_session_init(&session, sweep, kernel, &run, error);
     if (status == 0)
         status = cover_entry_check(&session, error);
-    if (status == 0 && options->output != NULL)
-        status = check_page(&session, options->output, error);
+    if (status == 0 && page != NULL) { /* whether it can be written, before anything is measured */
+        status = write_file_begin(&file, page, error);
+        if (status == 0)
+            write_file_abandon(&file);
+    }
     if (status == 0)
         status = cover_measure(&session, error);
     if (status == 0)
-        status = finish_cover(&session, options->output, error);
+        status = finish_cover(&session, page, error);
     if (status == 0)
         status = check_left_out(&session, error);
     cover_session_release(&session);
+    free(page);
     return status;
 }
 

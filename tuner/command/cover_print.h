@@ -8,12 +8,6 @@
 
 void cover_print(const struct cover_session *session);
 
-/* "n = 65536 .. 1073741824, value_type=float, cold L2 cache"; a new string. */
-char *cover_print_range(const struct cover_session *session);
-
-/* The one that is shipped. */
-const struct selection_option *cover_print_option(const struct cover_session *session);
-
 /* Writes the page about it: what each nominee loses at each size, what is chosen over the range, and the loss for
  * each number of configurations. `entry` has the cover. Returns 0 or ERROR_RECORD. */
 int cover_print_page(const struct cover_session *session, const struct tuned_entry *entry,

@@ -1,6 +1,7 @@
-#include "cover/entry.h"
+#include "cover/session.h"
 
 #include "base/alloc.h"
+#include "base/clock.h"
 #include "base/cover.h"
 #include "record/gpu.h"
 #include "template/variant.h"
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* A cover that is made line by line, as a reader of the tuned INI would. */
 struct draft {
@@ -212,18 +212,6 @@ static void add_estimate(struct draft *draft, const struct bindings *device)
     free(needed);
 }
 
-/* Whether an expression that was added names what the compiled kernel has. */
-static bool names_compiled(const struct draft *draft, const char *name)
-{
-    const struct sweep_kernel *kernel = draft->session->range.kernel;
-    const struct expression *estimate = kernel->template.estimate;
-    bool names = estimate != NULL && expression_uses(estimate, name);
-    for (size_t i = 0; i < kernel->constraint_count && draft->cover->allowed_count > 0; i++)
-        names = names || (is_of_both(kernel, kernel->constraints[i]) &&
-                          expression_uses(kernel->constraints[i], name));
-    return names;
-}
-
 /* The statistics of the nominee's main launch, from the first size at which it was run. */
 static const struct kernel_stats *stats_of(const struct cover_session *session, size_t nominee)
 {
@@ -239,14 +227,23 @@ static const struct kernel_stats *stats_of(const struct cover_session *session, 
     return NULL;
 }
 
+/* Adds what the lines so far name. */
 static void add_compiled(struct draft *draft, size_t index, size_t nominee)
 {
     const struct kernel_stats *stats = stats_of(draft->session, nominee);
-    if (stats != NULL && stats->registers > 0 && names_compiled(draft, "registers"))
-        add(draft, alloc_format("compiled.%zu.registers", index + 1), "%d", stats->registers);
-    if (stats != NULL && stats->blocks_per_sm > 0 && names_compiled(draft, "blocks_per_sm"))
-        add(draft, alloc_format("compiled.%zu.blocks_per_sm", index + 1), "%d",
-            stats->blocks_per_sm);
+    const struct {
+        const char *name;
+        int value;
+    } values[] = {{"registers", stats != NULL ? stats->registers : 0},
+                  {"blocks_per_sm", stats != NULL ? stats->blocks_per_sm : 0}};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        bool named = false;
+        for (size_t j = 0; j < draft->cover->line_count; j++)
+            named = named || has_word(draft->cover->lines[j].text, values[i].name);
+        if (named && values[i].value > 0)
+            add(draft, alloc_format("compiled.%zu.%s", index + 1, values[i].name), "%d",
+                values[i].value);
+    }
 }
 
 /* --- the check --- */
@@ -297,15 +294,12 @@ int cover_entry_check(const struct cover_session *session, struct error *error)
  * written. */
 static void fill_entry(const struct cover_session *session, struct tuned_entry *entry)
 {
-    char date[32] = "";
-    time_t now = time(NULL);
-    struct tm utc;
+    char date[CLOCK_DATE_BYTES];
     tuned_entry_from_study(cover_session_study(session), entry);
     free(entry->section);
     free(entry->date);
     entry->section = NULL;
-    if (gmtime_r(&now, &utc) != NULL)
-        (void)strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    clock_date(date);
     entry->date = alloc_string(date);
     bindings_copy(&entry->problem, &session->range.fixed);
 }
@@ -353,9 +347,9 @@ static void describe(struct draft *draft, const struct cover_session *session, c
         add_configuration(draft, i, parameters[i]);
     }
     add_allowed(draft, &device, parameters, count);
-    for (size_t i = 0; i < count; i++)
-        add_compiled(draft, i, chosen[i]);
     add_estimate(draft, &device);
+    for (size_t i = 0; i < count && draft->cover != NULL; i++)
+        add_compiled(draft, i, chosen[i]);
     bindings_release(&device);
 }
 

@@ -2,8 +2,6 @@
 
 #include "base/alloc.h"
 #include "base/statistics.h"
-#include "cover/entry.h"
-#include "cover/runs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -52,15 +50,6 @@ static void take_tuned(struct cover_session *session, const struct sizes *sizes,
     }
 }
 
-/* Whether a size is left that was tuned: its study says what the cover is about. */
-static bool has_tuned(const struct cover_session *session)
-{
-    bool has = false;
-    for (size_t i = 0; i < session->sizes.count; i++)
-        has = has || session->tuned[i].result_count > 0;
-    return has;
-}
-
 static int fail_without_sizes(const struct cover_session *session, struct error *error)
 {
     size_t count = session->sizes.count + session->left_out.count;
@@ -89,7 +78,8 @@ static int tune(struct cover_session *session, const struct sizes *plan, struct 
     if (status == 0)
         take_tuned(session, &first, studies);
     free(studies);
-    return status == 0 && !has_tuned(session) ? fail_without_sizes(session, error) : status;
+    return status == 0 && cover_session_study(session) == NULL ? fail_without_sizes(session, error)
+                                                               : status;
 }
 
 /* --- rounds --- */
@@ -163,7 +153,8 @@ static int hold_rounds(struct cover_session *session, struct error *error)
     sizes_release(&sizes);
     drop_refuted(session);
     drop_unmeasured(session);
-    return status == 0 && !has_tuned(session) ? fail_without_sizes(session, error) : status;
+    return status == 0 && cover_session_study(session) == NULL ? fail_without_sizes(session, error)
+                                                               : status;
 }
 
 /* Adds the next of the planned sizes, as many as there is time for. Returns whether there were any. */

@@ -1,13 +1,10 @@
-#include "cover/runs.h"
+#include "cover/session.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "record/record.h"
-#include "record/tuned_file.h"
-#include "tune/run.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,23 +26,18 @@ double cover_runs_spent_s(const struct cover_session *session)
 static char *tuples(const struct bindings *rows, size_t count)
 {
     char *text = NULL;
-    size_t length = 0;
-    FILE *stream = open_memstream(&text, &length);
-    if (stream == NULL)
-        return alloc_string("");
     for (size_t i = 0; i < rows[0].count; i++)
-        (void)fprintf(stream, "%s%s", i > 0 ? ", " : "(", rows[0].items[i].name);
+        alloc_append(&text, "%s%s", i > 0 ? ", " : "(", rows[0].items[i].name);
     for (size_t row = 0; row < count; row++)
         for (size_t i = 0; i < rows[row].count; i++) {
             char value[VALUE_TEXT_BYTES];
-            (void)fprintf(stream, "%s%s",
-                          i > 0      ? ", "
-                          : row == 0 ? ")=("
-                                     : "), (",
-                          value_exact_text(rows[row].items[i].value, value));
+            alloc_append(&text, "%s%s",
+                         i > 0      ? ", "
+                         : row == 0 ? ")=("
+                                    : "), (",
+                         value_exact_text(rows[row].items[i].value, value));
         }
-    (void)fputc(')', stream);
-    (void)fclose(stream);
+    alloc_append(&text, ")");
     return text;
 }
 
@@ -61,25 +53,13 @@ static char *problem_tuples(const struct cover_session *session, const struct si
     return text;
 }
 
-/* Times of two versions of a kernel cannot be compared. */
-static int check_unchanged(const struct cover_session *session, const struct template *template,
-                           struct error *error)
-{
-    return strcmp(template->hash, session->range.kernel->template.hash) == 0
-               ? 0
-               : error_set(error, ERROR_CONFIG,
-                           "%s: the template has changed since the run started; run again",
-                           template->path);
-}
-
-/* Nor can those of two compilers, drivers or data. */
+/* Times of two compilers, drivers or data cannot be compared. */
 static int check_alike(const struct cover_session *session, const struct study *study,
                        struct error *error)
 {
-    const struct study *first = study;
-    for (size_t i = 0; i < session->sizes.count && first == study; i++)
-        if (session->tuned[i].result_count > 0)
-            first = &session->tuned[i];
+    const struct study *first = cover_session_study(session);
+    if (first == NULL)
+        return 0;
     if (strcmp(study->environment.nvrtc, first->environment.nvrtc) == 0 &&
         strcmp(study->environment.gpu.driver, first->environment.gpu.driver) == 0 &&
         strcmp(study->data_hash, first->data_hash) == 0)
@@ -90,17 +70,20 @@ static int check_alike(const struct cover_session *session, const struct study *
                      session->config);
 }
 
-/* Loads the kernel alone, with these settings. */
+/* Loads the kernel alone, with these settings. Its times cannot be compared with those of another version. */
 static int load(const struct cover_session *session, const char *const *settings,
                 struct sweep *sweep, struct error *error)
 {
     const struct sweep_request request = {
         .path = session->config, .only = &session->kernel, .only_count = 1, .settings = settings};
     int status = sweep_open(sweep, &request, error);
-    if (status == 0)
-        status = check_unchanged(session, &sweep->kernels[0].template, error);
     if (status != 0)
         return status;
+    const struct template *template = &sweep->kernels[0].template;
+    if (strcmp(template->hash, session->range.kernel->template.hash) != 0)
+        return error_set(error, ERROR_CONFIG,
+                         "%s: the template has changed since the run started; run again",
+                         template->path);
     sweep->limits = sweep->kernels[0].limits = (struct sweep_limits){0};
     sweep->kernels[0].limited = false;
     return 0;

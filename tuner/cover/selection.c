@@ -202,11 +202,6 @@ struct judging {
     double *ratios;          /* [chosen * sizes + size] */
 };
 
-static double estimate(const struct judging *judging, size_t place)
-{
-    return judging->times->estimates != NULL ? judging->times->estimates[place] : 1;
-}
-
 /* As look-ups see the times of the option's configurations (base/cover.h). */
 static void compare(const struct judging *judging, const struct selection_option *option)
 {
@@ -220,7 +215,7 @@ static void compare(const struct judging *judging, const struct selection_option
             double time_ns = judging->times->times_ns[place];
             bool failed = time_ns >= TIME_FAILED && time_ns <= TIME_FAILED;
             times_ns[i] = failed ? INFINITY : fmax(time_ns, 0);
-            estimates[i] = estimate(judging, place);
+            estimates[i] = judging->times->estimates[place];
         }
         cover_compare(times_ns, estimates, ratios, option->count);
         for (size_t i = 0; i < option->count; i++)
@@ -241,7 +236,7 @@ static double lose_without(const struct judging *judging, const struct selection
         size_t place = option->chosen[i] * sizes + size;
         double expected =
             cover_mean(&judging->ratios[i * sizes], &judging->distances[size * sizes], sizes) *
-            estimate(judging, place);
+            judging->times->estimates[place];
         if (losses->ruled_out[place] || !(expected > 0) || expected >= least)
             continue;
         least = expected;

@@ -107,7 +107,7 @@ struct selection {
 /* Of the configurations in `losses`, [configuration * sizes + size]. */
 struct selection_times {
     const double *times_ns;  /* as in losses.h */
-    const double *estimates; /* cover_estimate(); NULL: all are 1 */
+    const double *estimates; /* cover_estimate() */
 };
 
 /* `limit` is 1 to CHOICE_LIMIT. Release it first if it is not empty. */

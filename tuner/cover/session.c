@@ -62,10 +62,10 @@ void cover_session_leave_out(struct cover_session *session, const int64_t *size)
 
 const struct study *cover_session_study(const struct cover_session *session)
 {
-    size_t i = 0;
-    while (session->tuned[i].result_count == 0)
-        i++;
-    return &session->tuned[i];
+    for (size_t i = 0; i < session->sizes.count; i++)
+        if (session->tuned[i].result_count > 0)
+            return &session->tuned[i];
+    return NULL;
 }
 
 void cover_session_forget_refuted(struct cover_session *session)

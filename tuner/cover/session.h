@@ -20,6 +20,8 @@
 #include "cover/nominees.h"
 #include "cover/problem_range.h"
 #include "cover/selection.h"
+#include "record/study.h"
+#include "record/tuned_file.h"
 #include "tune/run.h"
 
 #include <stddef.h>
@@ -69,7 +71,7 @@ void cover_session_add(struct cover_session *session, const int64_t *size, struc
 /* Notes that nothing can be measured at a size. */
 void cover_session_leave_out(struct cover_session *session, const int64_t *size);
 
-/* Of any size that was tuned: the GPU, the kernel and the versions. There must be one. (The study of a
+/* Of any size that was tuned: the GPU, the kernel and the versions. NULL if there is none. (The study of a
  * size's rounds has another kernel's name.) */
 const struct study *cover_session_study(const struct cover_session *session);
 
@@ -83,5 +85,43 @@ void cover_session_release(struct cover_session *session);
  * run.
  */
 int cover_measure(struct cover_session *session, struct error *error);
+
+/* --- the runs. After each one, the session's list of refuted configurations is complete, as far as the record knows --- */
+
+/* Seconds since the session began. */
+double cover_runs_spent_s(const struct cover_session *session);
+
+/* Fills in the session's seeds from the tuned INI at `path`. */
+void cover_runs_find_seeds(struct cover_session *session, const char *path);
+
+/* Tunes each size as a problem of the sweep, beginning with the session's seeds, within `budget_s`; infinite:
+ * no limit. The caller owns `studies`, one per size, with what has an outcome. Notes why nothing could be measured
+ * at a size. Returns 0 or the run's error. */
+int cover_runs_tune(struct cover_session *session, const struct sizes *sizes, double budget_s,
+                    struct study *studies, struct error *error);
+
+/* How many nominees there may be if the budget is to have time for the fewest rounds at most_sizes. A
+ * size must have been tuned. */
+size_t cover_runs_most_nominees(const struct cover_session *session);
+
+/* Measures the nominees, and nothing else, in rounds: as many as the budget has time for at
+ * most_sizes. */
+int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
+                      struct study *studies, struct error *error);
+
+/* --- the cover as an entry of the tuned INI --- */
+
+/* Checks before anything is measured that the range and the constraints can be written: their names and
+ * the length of their lines. Returns 0, or ERROR_CONFIG at the line of `cover` in the sweep. */
+int cover_entry_check(const struct cover_session *session, struct error *error);
+
+/* The estimates of the session's nominees, [nominee * sizes + size], as the cover will have them; 1 if the
+ * template has none. A new array. */
+double *cover_entry_estimates(const struct cover_session *session);
+
+/* The entry, whose cover is read back from the lines that it consists of. Returns 0 or ERROR_CONFIG; release
+ * it with tuned_entry_release() in any case. */
+int cover_entry_make(const struct cover_session *session, struct tuned_entry *entry,
+                     struct error *error);
 
 #endif

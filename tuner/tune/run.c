@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 /* --- where a run keeps its files --- */
@@ -102,13 +101,10 @@ void run_release(struct run *run)
 static void describe_run(struct run *run)
 {
     struct environment *environment = &run->environment;
-    time_t now = time(NULL);
-    struct tm utc;
     (void)snprintf(environment->autotune, sizeof environment->autotune, "%s", AUTOTUNE_VERSION);
     if (gethostname(environment->host, sizeof environment->host - 1) != 0)
         environment->host[0] = '\0';
-    if (gmtime_r(&now, &utc) != NULL)
-        (void)strftime(environment->date, sizeof environment->date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    clock_date(environment->date);
     environment->command = alloc_string(run->options.command);
     environment->static_mode = run->options.arch != NULL;
 }

@@ -52,8 +52,13 @@ static inline void invented_disturb(struct invented *invented, double share, uin
 static inline void invented_select(const struct invented *invented, struct selection *selection,
                                    size_t limit)
 {
-    const struct selection_times times = {.times_ns = invented->times_ns};
+    const size_t count = invented->losses.configurations * invented->losses.sizes;
+    double *estimates = alloc_zeroed(count, sizeof *estimates);
+    const struct selection_times times = {invented->times_ns, estimates};
+    for (size_t i = 0; i < count; i++)
+        estimates[i] = 1;
     selection_make(selection, &invented->losses, &times, &invented->sizes, limit);
+    free(estimates);
 }
 
 static inline void invented_release(struct invented *invented)

@@ -1,13 +1,11 @@
 /*
  * The whole choosing loop of a cover, on an invented GPU: a formula gives the time of each variant at
- * each size, and stands in for the runs (runs.h). What counts is how good the configurations
+ * each size, and stands in for the runs (cover/runs.c). What counts is how good the configurations
  * that the rule chooses are at sizes that nobody measured.
  */
 #include "cover/session.h"
 
 #include "base/statistics.h"
-#include "cover/entry.h"
-#include "cover/runs.h"
 #include "record/tuned_file.h"
 #include "template/space.h"
 
