@@ -96,6 +96,14 @@ every() {
     lacks err "writes outside its result"
 }
 
+@test "a variant that writes into another's work space during the finals is found, and its owner is not blamed" {
+    stand_in noise=0.002 base_ns=40000 time.repeat_stray=40000 time.repeat_count=100
+    sweep "cache = warm" "n = 2^12" "mode = neighbour, good" "copy = 0, 1, 2" 'constraint = mode == "good" or copy == 1'
+    expect 0 --config sweep.ini --format csv
+    is neighbour wrong_result
+    is good measured
+}
+
 @test "run verifies consecutive runs on two data sets, and says what differs" {
     fast_fakes
     for mode in $bad; do

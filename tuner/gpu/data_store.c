@@ -573,6 +573,12 @@ static int check_buffer(struct data_store *store, const struct device_buffer *bu
                : device_buffer_guard(store->device, buffer, GUARD_PATTERN, error);
 }
 
+int data_store_check_guards(struct data_store *store, const struct device_buffer *buffer,
+                            bool *damaged, struct error *error)
+{
+    return check_buffer(store, buffer, false, 0, damaged, error);
+}
+
 /* Mends the guards of an item, and marks it if there is damage. */
 static int check_item(struct data_store *store, struct data_item *item, bool *damaged,
                       struct error *error)

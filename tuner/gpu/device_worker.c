@@ -139,9 +139,9 @@ static int do_verify(struct device_session *session, const json_t *request, stru
         status = trial_prepare(session, variant, 0, is_careful(request), answer, error);
     if (answer->unfit) /* no such data can be made; the usual ones can */
         data_store_draw(&session->problem.store, FILL_USUAL_DATA);
-    bool intact; /* or mended, so that this variant is not blamed */
+    bool damaged; /* by another one: mended, so that this variant is not blamed */
     if (status == 0 && is_careful(request))
-        status = data_store_check_others(&session->problem.store, &intact, error);
+        status = trial_mend(session, &damaged, error);
     int64_t start = clock_ns();
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = run_unchecked(session, variant,
@@ -151,7 +151,7 @@ static int do_verify(struct device_session *session, const json_t *request, stru
          i++)
         status = trial_verify(session, variant, i + 2 >= runs, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
-        status = trial_check_others(session, answer, error);
+        status = trial_check_others(session, is_careful(request), answer, error);
     if (status == 0)
         status = list_differences(session, request, variant, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
@@ -197,9 +197,14 @@ static int do_measure(struct device_session *session, const json_t *request, str
         draw_data(session, request);
     if (status == 0)
         status = prepare_copy(session, request, variant, answer, error);
+    bool damaged; /* as in do_verify() */
+    if (status == 0 && is_careful(request))
+        status = trial_mend(session, &damaged, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = trial_measure(session, request, variant, is_careful(request), &answer->reply,
                                answer, error);
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED && is_careful(request))
+        status = trial_check_others(session, true, answer, error);
     note_damage(session, request, answer);
     if (answer->reply != NULL) {
         json_object_set_new(answer->reply, "event", json_string("measured"));

@@ -175,12 +175,13 @@ VARIANT repeat_sums(const int *a, const int *b, int *out, u64 n, void *sums)
     }
 }
 
-/* One store past the guards of a scratch buffer: where another variant's has its place when several are loaded. */
-VARIANT repeat_stray(const int *a, const int *b, int *out, u64 n, unsigned *runs)
+/* One store `offset` bytes behind the beginning of a scratch buffer, past its guards, from run `late` on: where another
+ * variant's has its place when several are loaded. */
+VARIANT repeat_stray(const int *a, const int *b, int *out, u64 n, char *scratch, u64 offset, const unsigned *runs, unsigned late)
 {
     compute(a, b, out, n);
-    if (FIRST == 0)
-        *(volatile int *)((char *)runs + (2 << 20)) = 0x0bad;
+    if (FIRST == 0 && *(const volatile unsigned *)runs >= late)
+        *(volatile int *)(scratch + offset) = 0x0bad;
 }
 
 /* Takes the second input for a copy of the first. */
