@@ -24,8 +24,9 @@ launches() {
 }
 
 @test "a range gets two configurations, the measured sizes that decide between them, and the expected loss" {
-    range 2^13..2^17
+    range 2^13..2^17 "log = $scratch/calls"
     expect 0 cover --config sweep.ini --output pages
+    equal "$(grep -c cuDevicePrimaryCtxRetain calls)" 1 # one context for the tuning and for the rounds
     has pages/scale.html "scale on Stand-in H200" "n = 8192 .. 131072" ", chosen</title>" \
         "What is chosen" "<title>configuration 2</title>" "n = 131072" "</html>"
     has out "scale on Stand-in H200: n = 8192 .. 131072" "configuration 1: block_size=256" \

@@ -53,20 +53,15 @@ static char *problem_tuples(const struct cover_session *session, const struct si
     return text;
 }
 
-/* Times of two compilers, drivers or data cannot be compared. */
+/* Times on other data cannot be compared. */
 static int check_alike(const struct cover_session *session, const struct study *study,
                        struct error *error)
 {
     const struct study *first = cover_session_study(session);
-    if (first == NULL)
-        return 0;
-    if (strcmp(study->environment.nvrtc, first->environment.nvrtc) == 0 &&
-        strcmp(study->environment.gpu.driver, first->environment.gpu.driver) == 0 &&
-        strcmp(study->data_hash, first->data_hash) == 0)
+    if (first == NULL || strcmp(study->data_hash, first->data_hash) == 0)
         return 0;
     return error_set(error, ERROR_CONFIG,
-                     "%s: the toolkit, the driver or a file of data has changed since the run "
-                     "started; run again",
+                     "%s: a file of data has changed since the run started; run again",
                      session->config);
 }
 
@@ -229,8 +224,8 @@ static int find_refuted(struct cover_session *session, const struct run *run, st
         }
     }
     if (status == 0)
-        status = tuned_file_refute(session->tuned_path, studies, kept, session->run.notice,
-                                   session->run.user, error);
+        status = tuned_file_refute(session->tuned_path, studies, kept, session->options.notice,
+                                   session->options.user, error);
     for (size_t i = 0; i < kept; i++)
         study_release(&studies[i]);
     free(studies);
@@ -268,34 +263,34 @@ static void note_refusals(struct cover_session *session, const struct run *run)
 }
 
 /* Runs the sweep and takes its studies, which are in the order of the problems. */
-static int run(struct cover_session *session, const struct run_options *options,
-               const struct sweep *sweep, struct study *studies, struct error *error)
+static int hold(struct cover_session *session, const struct run_options *options,
+                const struct sweep *sweep, struct study *studies, struct error *error)
 {
-    struct run run;
-    run_init(&run, options);
-    int status = run_sweep(&run, sweep, error);
-    bool began = run.record != NULL && run.job_count > 0; /* it may have been interrupted since */
-    int found = began ? find_refuted(session, &run, status == 0 ? error : NULL) : 0;
+    struct run *run = &session->run;
+    run_next(run, options);
+    int status = run_sweep(run, sweep, error);
+    bool began = run->record != NULL && run->job_count > 0; /* it may have been interrupted since */
+    int found = began ? find_refuted(session, run, status == 0 ? error : NULL) : 0;
     if (status == 0)
         status = found;
     for (size_t i = 0; i < session->sizes.count; i++)
-        add_twins(session, &run, &session->tuned[i]);
-    for (size_t i = 0; i < run.job_count; i++)
-        add_twins(session, &run, &run.jobs[i].study);
+        add_twins(session, run, &session->tuned[i]);
+    for (size_t i = 0; i < run->job_count; i++)
+        add_twins(session, run, &run->jobs[i].study);
     if (status == 0)
-        note_refusals(session, &run);
-    for (size_t i = 0; i < run.job_count && status == 0; i++) {
-        status = check_alike(session, &run.jobs[i].study, error);
-        tuning_job_take_study(&run.jobs[i], &studies[i]);
+        note_refusals(session, run);
+    for (size_t i = 0; i < run->job_count && status == 0; i++) {
+        status = check_alike(session, &run->jobs[i].study, error);
+        tuning_job_take_study(&run->jobs[i], &studies[i]);
     }
-    run_release(&run);
+    run_next(run, &session->options); /* which leaves nothing of the sweep */
     return status;
 }
 
 int cover_runs_tune(struct cover_session *session, const struct sizes *sizes, double budget_s,
                     struct study *studies, struct error *error)
 {
-    struct run_options options = session->run;
+    struct run_options options = session->options;
     char *problems = problem_tuples(session, sizes);
     const char *const settings[] = {problems, NULL};
     struct sweep sweep;
@@ -305,7 +300,7 @@ int cover_runs_tune(struct cover_session *session, const struct sizes *sizes, do
     options.suggestion_count = session->seeds.count;
     int status = load(session, settings, &sweep, error);
     if (status == 0)
-        status = run(session, &options, &sweep, studies, error);
+        status = hold(session, &options, &sweep, studies, error);
     sweep_release(&sweep);
     free(problems);
     return status;
@@ -349,7 +344,7 @@ static unsigned count_rounds(const struct cover_session *session)
 int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
                       struct study *studies, struct error *error)
 {
-    struct run_options options = session->run;
+    struct run_options options = session->options;
     char *problems = problem_tuples(session, sizes);
     char *nominees = tuples(session->nominees.items, session->nominees.count);
     const char *const settings[] = {problems, nominees, NULL};
@@ -359,7 +354,7 @@ int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
     int status = load(session, settings, &sweep, error);
     if (status == 0) {
         sweep.kernels[0].label = session->rounds_kernel;
-        status = run(session, &options, &sweep, studies, error);
+        status = hold(session, &options, &sweep, studies, error);
     }
     sweep_release(&sweep);
     free(problems);

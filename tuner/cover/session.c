@@ -26,7 +26,7 @@ int cover_session_init(struct cover_session *session, const struct sweep *sweep,
                        struct error *error)
 {
     *session =
-        (struct cover_session){.run = *run,
+        (struct cover_session){.options = *run,
                                .config = sweep->path,
                                .limits = run->limits,
                                .begin_ns = clock_ns(),
@@ -36,7 +36,8 @@ int cover_session_init(struct cover_session *session, const struct sweep *sweep,
                                .rounds_kernel = alloc_format("%s.cover", kernel->label),
                                .configurations = kernel->cover.configurations,
                                .most_sizes = most_sizes(&kernel->cover)};
-    session->run.part = true;
+    session->options.part = true;
+    run_init(&session->run, &session->options);
     session->sizes.axes = session->left_out.axes = kernel->cover.axis_count;
     return problem_range_init(&session->range, kernel, sweep->path, error);
 }
@@ -92,5 +93,6 @@ void cover_session_release(struct cover_session *session)
     sizes_release(&session->sizes);
     sizes_release(&session->left_out);
     problem_range_release(&session->range);
+    run_release(&session->run);
     free(session->rounds_kernel);
 }

@@ -29,7 +29,8 @@
 
 /* The members are for reading. */
 struct cover_session {
-    struct run_options run;     /* of every run; `limits` are not used */
+    struct run_options options; /* of every sweep; `limits` are not used */
+    struct run run;             /* of all sweeps */
     const char *config;         /* the sweep */
     struct sweep_limits limits; /* of all runs together; 0: none */
     int64_t begin_ns;

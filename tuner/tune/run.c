@@ -75,11 +75,21 @@ notify(const struct run *run, const char *format, ...)
     run->options.notice(run->options.user, &notice);
 }
 
-void run_release(struct run *run)
+void run_next(struct run *run, const struct run_options *options)
 {
     for (size_t i = 0; i < run->job_count; i++)
         tuning_job_release(&run->jobs[i]);
     free(run->jobs);
+    run->jobs = NULL;
+    run->job_count = run->refused_count = 0;
+    run->options = *options;
+    run->limits = (struct run_limits){.asked = options->limits, .begin_ns = clock_ns()};
+    run->refusal = (struct error){0};
+}
+
+void run_release(struct run *run)
+{
+    run_next(run, &run->options);
     free(run->environment.command);
     record_close(run->record);
     for (size_t i = 0; i < run->group_count; i++)
@@ -363,19 +373,15 @@ static void say_interrupted(const struct run *run, struct error *error)
 
 void run_init(struct run *run, const struct run_options *options)
 {
-    *run = (struct run){.options = *options, .cache_use.file = -1};
-    run->limits = (struct run_limits){.asked = options->limits, .begin_ns = clock_ns()};
+    *run = (struct run){.cache_use.file = -1};
+    run_next(run, options);
     run->progress.quiet = true; /* until there is something to show */
     timings_start(&run->timings);
 }
 
-int run_prepare(struct run *run, const struct sweep *sweep, struct error *error)
+/* What all sweeps of the run need. */
+static int open_run(struct run *run, struct error *error)
 {
-    run->sweep = sweep;
-    run->doubt = (struct compile_doubt){.doubted = pass_doubt, .user = run};
-    run->limits.sweep = sweep;
-    run->tuned = run->options.tuned != NULL ? run->options.tuned : sweep->tuned;
-    run->results = run->options.results != NULL ? run->options.results : sweep->results;
     run->cache = cubin_cache_default_folder();
     describe_run(run);
     int status = cubin_cache_limit(&run->cache_limit_bytes, error);
@@ -420,6 +426,17 @@ int run_prepare(struct run *run, const struct sweep *sweep, struct error *error)
         status = fleet_lock(&run->fleet, run->options.no_wait, &notice, &waited_ns, error);
         run->limits.begin_ns += waited_ns; /* waiting is free */
     }
+    return status;
+}
+
+int run_prepare(struct run *run, const struct sweep *sweep, struct error *error)
+{
+    run->sweep = sweep;
+    run->doubt = (struct compile_doubt){.doubted = pass_doubt, .user = run};
+    run->limits.sweep = sweep;
+    run->tuned = run->options.tuned != NULL ? run->options.tuned : sweep->tuned;
+    run->results = run->options.results != NULL ? run->options.results : sweep->results;
+    int status = run->cache == NULL ? open_run(run, error) : 0;
     for (size_t i = 0; i < run->group_count; i++)
         run->groups[i].limits = run->limits;
     return status != 0 ? status : make_jobs(run, error);
@@ -449,7 +466,8 @@ int run_sweep(struct run *run, const struct sweep *sweep, struct error *error)
         notify(run, "nothing to do: everything is in the record; --remeasure measures again");
     if (status == 0)
         status = run_work(run, error);
-    fleet_end_begin(&run->fleet); /* meanwhile, the results are reported and the record is closed */
+    if (!run->options.part) /* meanwhile, the results are reported and the record is closed */
+        fleet_end_begin(&run->fleet);
     progress_end(&run->progress);
     warn_of_blindness(run);
     /* if the toolkit has changed, the results of studies that are not complete may be of another one */

@@ -62,8 +62,9 @@ struct run_options {
     bool quiet;                 /* no progress line */
     bool history;               /* a progress line that shows how the best improved */
     bool unrecorded; /* nothing is kept: neither record nor tuned INI; `part` goes with it */
-    bool part; /* one of several runs of a command: the tuned INI is left alone, and nobody is told
-                  that there is nothing to do */
+    bool
+        part; /* one of several sweeps of a run: the tuned INI is left alone, and nobody is told that
+                  there is nothing to do */
     const struct bindings *suggestions; /* what a search tries first */
     size_t suggestion_count;
 
@@ -133,6 +134,10 @@ int run_work(struct run *run, struct error *error);
  * measured until then is in the record, and the best of it in the tuned INI, marked as incomplete.
  */
 int run_sweep(struct run *run, const struct sweep *sweep, struct error *error);
+
+/* After run_sweep() has returned 0: forgets its jobs, so that the run can go on with another sweep under these options,
+ * whose clock starts. Devices, results and the tuned INI stay those of the first one. */
+void run_next(struct run *run, const struct run_options *options);
 
 /* 0 if every job has a valid variant; ERROR_MEMORY or the reference's error if problems were left
  * out; ERROR_NOTHING_VALID naming the first kernel and problem without one, and whether the budget

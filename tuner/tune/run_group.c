@@ -112,6 +112,7 @@ int run_group_plan(struct run_group *group, struct tuning_job *jobs, size_t *tot
     size_t problems = 0;
     int status = 0;
     group->jobs = jobs;
+    group->job_count = 0;
     for (size_t i = 0; i < sweep->kernel_count; i++)
         problems += sweep->kernels[i].problem_count;
     for (size_t i = 0; i < sweep->kernel_count; i++)
