@@ -383,3 +383,51 @@ END
     is hang timeout
     is good measured
 }
+
+# The worker is asked by hand, as in a turn of finals in which nobody else may be blamed.
+@test "whoever must not be blamed for others is checked behind its last sample, wherever two of them are checked" {
+    rm -rf cache/cubin
+    fast_fakes
+    expect 1 run --template "$sweeps/templates/repeat.ini" --set mode=toggle
+    python3 - "$AUTOTUNE" "$sweeps/templates" >replies <<'END'
+import glob, json, os, subprocess, sys
+program, templates = sys.argv[1:]
+entries = {os.path.basename(path).split(".")[0]: open(path, "rb").read() for path in glob.glob("cache/cubin/*/*")}
+
+def find(has, lacks):
+    return next(key for key, entry in entries.items() if has in entry and lacks not in entry)
+
+support, reference = find(b"autotune_compare", b"repeat_"), find(b"repeat_reference", b"autotune_compare")
+variant = find(b"repeat_toggle", b"repeat_reference")
+
+def ask(worker, message, data=b""):
+    if data:
+        message["bytes"] = len(data)
+    worker.stdin.write(json.dumps(message).encode() + b"\n" + data)
+    worker.stdin.flush()
+
+def take(worker):
+    reply = json.loads(worker.stdout.readline())
+    return take(worker) if reply["event"] in ("preparing", "prepared") else reply
+
+for check_after in range(3):
+    worker = subprocess.Popen([program, "worker", "device", "0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    take(worker)
+    for kind in ("ini", "cu"):
+        ask(worker, {"keep": kind}, open(templates + "/repeat." + kind, "rb").read())
+    for key in (support, reference):
+        ask(worker, {"keep": key}, entries[key])
+    ask(worker, {"do": "open", "template": templates + "/repeat.ini", "texts": ["ini", "cu"], "data": {},
+                 "problem": {"n": 65536}, "support": support, "reference": reference, "cold": True})
+    take(worker)
+    ask(worker, {"do": "load", "id": 1, "cubin": variant, "parameters": {"block_size": 256, "mode": "toggle", "copy": 0}}, entries[variant])
+    take(worker)
+    ask(worker, {"do": "measure", "id": 1, "samples": 3, "copy": 0, "batched": False, "careful": True, "check_after": check_after})
+    reply = take(worker)
+    print(check_after, reply["event"], reply.get("reason"))
+    worker.kill()
+END
+    for check_after in 0 1 2; do
+        has replies "$check_after failed input 'a' was changed"
+    done
+}

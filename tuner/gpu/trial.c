@@ -197,19 +197,23 @@ static int take_part(struct device_session *session, const json_t *request,
     return check_timed(session, &verify, part.runs > 1, follower.queued, answer, error);
 }
 
-/* All samples, in parts: up to the first that is checked, the second, and the rest. */
+/* All samples, in parts: up to the first that is checked, the second, and the rest, if any. */
 static int take_samples(struct device_session *session, const json_t *request,
                         struct device_variant *variant, size_t count, size_t check_after,
-                        enum check last, struct samples *samples, struct answer *answer,
+                        bool checks, struct samples *samples, struct answer *answer,
                         struct error *error)
 {
     const size_t checked = check_after > 0 ? 2 : 0;
     const size_t parts[] = {check_after, checked / 2, count - check_after - checked / 2};
     int status = 0;
-    for (size_t i = 0; i < 3 && status == 0 && answer->outcome == OUTCOME_MEASURED; i++)
+    for (size_t i = 0; i < 3 && status == 0 && answer->outcome == OUTCOME_MEASURED; i++) {
+        const bool is_last = samples->count + parts[i] == count;
+        const enum check check = checks && is_last ? CHECK_EVERYTHING
+                                 : i < checked     ? CHECK_RESULTS
+                                                   : CHECK_NOTHING;
         if (parts[i] > 0)
-            status = take_part(session, request, variant, parts[i], i == 2 ? last : CHECK_RESULTS,
-                               samples, answer, error);
+            status = take_part(session, request, variant, parts[i], check, samples, answer, error);
+    }
     return status;
 }
 
@@ -225,8 +229,8 @@ int trial_measure(struct device_session *session, const json_t *request,
         return error_set(error, ERROR_WORKER, "'check_after' must be less than 'samples'");
     struct samples samples = {.ns = alloc_zeroed((size_t)count, sizeof(double))};
     int64_t start = clock_ns();
-    int status = take_samples(session, request, variant, (size_t)count, (size_t)check_after,
-                              checks ? CHECK_EVERYTHING : CHECK_NOTHING, &samples, answer, error);
+    int status = take_samples(session, request, variant, (size_t)count, (size_t)check_after, checks,
+                              &samples, answer, error);
     read_monitor(session, start);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         *reply = samples_to_json(&samples, session->sampling.empty_batch_ns);
