@@ -78,8 +78,8 @@ int message_error(const json_t *message, struct error *error);
  * user wants to end. */
 int channel_receive(struct channel *channel, json_t **message, struct error *error);
 
-/* The same; 0 with `*late` set if no message has come by `until_ns` on clock_ns(). In all other cases `*late` is
- * false. */
+/* The same; 0 with `*late` set if no message has come by `until_ns` on clock_ns(). In all other cases
+ * `*late` is false. */
 int channel_receive_until(struct channel *channel, int64_t until_ns, bool *late, json_t **message,
                           struct error *error);
 

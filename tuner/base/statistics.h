@@ -83,7 +83,7 @@ uint64_t statistics_random(uint64_t *state);
 /* A state for it, for any seed: not 0, and unrelated for neighbouring seeds. */
 uint64_t statistics_seed(uint64_t seed);
 
-/* 0 … `count` - 1, equally likely but for 2^-56 * count; without the lowest bits, which are the least random. */
+/* 0 … `count` - 1, equally likely but for 2^-56 * count. Drops the lowest bits, the least random. */
 static inline size_t random_below(uint64_t *state, size_t count)
 {
     return (size_t)((statistics_random(state) >> 8) % count);

@@ -1,7 +1,8 @@
 /*
- * Writes a file atomically: collects its content in memory, writes it to a temporary file beside the target,
- * flushes that to disk and renames it over the target. Readers see either the old file or the new one, even after a crash.
- * Several processes may write the same target at once; the last to commit wins.
+ * Writes a file atomically: collects its content in memory, writes it to a temporary file beside
+ * the target, flushes that to disk and renames it over the target. Readers see either the old file or
+ * the new one, even after a crash. Several processes may write the same target at once; the last to
+ * commit wins.
  *
  * Calling sequence:
  *     struct write_file file;

@@ -61,8 +61,8 @@ struct npy {
     void *data;   /* count * element_bytes(type), owned */
 };
 
-/* Returns 0, or ERROR_CONFIG with the file's name and what is wrong with it. Without the data, `data` is NULL; that
- * the file has it is checked all the same. */
+/* Returns 0, or ERROR_CONFIG with the file's name and what is wrong with it. Without the data, `data` is
+ * NULL; that the file has it is checked all the same. */
 int npy_read(struct npy *npy, const char *path, bool with_data, struct error *error);
 
 void npy_release(struct npy *npy);

@@ -37,23 +37,21 @@ struct source_way {
 /* A name that occurs outside of comments and texts. */
 struct source_name {
     char *text;
-    bool
-        followed; /* in a file that the source includes; otherwise only the toolkit's headers may */
+    bool followed;     /* in a file that is included, not only by the toolkit's headers */
     bool in_directive; /* what a macro may change */
 };
 
 struct source {
-    struct source_file
-        *files; /* all that the compiler reads: the translation units, the included files found in
-                                * the folders below, and files that they include; then files that only the toolkit's
-                                * headers may include */
+    /* All that the compiler reads: the translation units, the included files found in the folders below,
+     * and files that they include; then files that only the toolkit's headers may include. */
+    struct source_file *files;
     size_t file_count;
     size_t unit_count;
     size_t followed_count; /* of the files: those before the latter */
     struct source_way *ways;
     size_t way_count;
-    char **
-        include_folders; /* absolute: the first unit's own folder, then the caller's; none of the tuner's own */
+    /* absolute: the first unit's own folder, then the caller's; the tuner's own source has none */
+    char **include_folders;
     size_t include_count;
     char **depends; /* struct source_files has these */
     size_t depend_count;

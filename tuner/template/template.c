@@ -335,7 +335,7 @@ bool template_has_helpers(const struct template *template)
 
 /* --- figures: names for expressions --- */
 
-static bool belongs_to_word(char character)
+bool template_is_word(char character)
 {
     return isalnum((unsigned char)character) || character == '_' || character == '.';
 }
@@ -345,14 +345,14 @@ static const char *next_word(const char *text, size_t *length)
 {
     char quote = '\0';
     for (; *text != '\0'; text++) {
-        if (quote == '\0' && belongs_to_word(*text))
+        if (quote == '\0' && template_is_word(*text))
             break;
         if (*text == quote)
             quote = '\0';
         else if (quote == '\0' && (*text == '"' || *text == '\''))
             quote = *text;
     }
-    for (*length = 0; belongs_to_word(text[*length]);)
+    for (*length = 0; template_is_word(text[*length]);)
         ++*length;
     return text;
 }

@@ -334,6 +334,9 @@ bool template_name_is_reserved(const char *name);
 /* Adds all such names (value_list.h). */
 void template_names_reserved(struct names *names);
 
+/* Whether a name or number of an expression may have the character. */
+bool template_is_word(char character);
+
 /* `text` with the figures' expressions in place of their names; a new string, or NULL if it names
  * none. If it becomes longer than an expression may be, the rest is left out. */
 char *template_figures_expand(const struct template *template, const char *text);

@@ -8,7 +8,6 @@
 #include "template/fill.h"
 #include "template/loader.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -320,11 +319,6 @@ static void read_constraints(struct loader *loader)
 
 /* --- the hash: of what is compiled and run --- */
 
-static bool is_word_character(char character)
-{
-    return isalnum((unsigned char)character) || character == '_' || character == '.';
-}
-
 /* Adds `value` without the blanks that mean nothing: outside quotes, those beside punctuation. */
 static void hash_expression(struct hash *hash, const char *value)
 {
@@ -335,7 +329,7 @@ static void hash_expression(struct hash *hash, const char *value)
         const char *next = at + strspn(at, " \t");
         if (quote == '\0' && next > at) {
             at = next - 1; /* the last blank stands for all */
-            if (length == 0 || !is_word_character(text[length - 1]) || !is_word_character(*next))
+            if (length == 0 || !template_is_word(text[length - 1]) || !template_is_word(*next))
                 continue;
         }
         if (*at == quote)

@@ -154,8 +154,8 @@ static bool is_helper(const struct template *template, const char *entry)
     return false;
 }
 
-/* Whether a variant launches the entry, or may. A `when` that needs more than what the compiler gets may be true:
- * variants that differ only in that share a cubin. */
+/* Whether a variant launches the entry, or may. A `when` that needs more than what the compiler gets may
+ * be true: variants that differ only in that share a cubin. */
 static bool may_launch(const struct template *template, const char *entry,
                        const struct bindings *defined)
 {
@@ -171,8 +171,8 @@ static bool may_launch(const struct template *template, const char *entry,
     return false;
 }
 
-/* A condition such as #ifdef would change with the macro that hides a name (compile/nvrtc.c), so one that is in
- * a directive is left out. */
+/* A condition such as #ifdef would change with the macro that hides a name (compile/nvrtc.c), so one that
+ * is in a directive is left out. */
 static void add_unlaunched(struct names *names, const struct template *template, const char *entry)
 {
     const struct source_name *name = source_find_name(&template->source, entry);
@@ -181,10 +181,10 @@ static void add_unlaunched(struct names *names, const struct template *template,
 }
 
 /*
- * Entries of helpers, and of launches whose `when` is false, unless something else of the variant launches
- * them; with `helpers`, entries of launches that no helper launches, unless they are C++ names: the first
- * compilation of a run shows whether these exist. The list is empty if variables of the source are buffers, since the
- * compiler removes those that no kernel uses. Free its items.
+ * Entries of helpers, and of launches whose `when` is false, unless something else of the variant
+ * launches them; with `helpers`, entries of launches that no helper launches, unless they are C++ names:
+ * the first compilation of a run shows whether these exist. The list is empty if variables of the source
+ * are buffers, since the compiler removes those that no kernel uses. Free its items.
  */
 static struct names unlaunched_by(const struct template *template, bool helpers,
                                   const struct bindings *parameters, const struct bindings *problem)

@@ -35,9 +35,10 @@ int kernels_refuse(struct tuned_error *error, enum tuned_code code, const char *
     __attribute__((format(printf, 3, 4)));
 
 /*
- * Loads the binary at `path`, in the bundle, if it is whole and was compiled from `binary`; otherwise, or if
- * `path` is NULL, compiles that for the context's GPU. `origin` says which. If compiling fails, the message begins with
- * the reason why it was necessary, and `*code` is TUNED_COMPILER. Release `compilation` in any case.
+ * Loads the binary at `path`, in the bundle, if it is whole and was compiled from `binary`; otherwise,
+ * or if `path` is NULL, compiles that for the context's GPU. `origin` says which. If compiling fails,
+ * the message begins with the reason why it was necessary, and `*code` is TUNED_COMPILER. Release
+ * `compilation` in any case.
  */
 int kernels_load(struct tuned_kernels *kernels, const char *path, const struct cubin_origin *binary,
                  const struct tuned_match *match, struct CUmod_st **module,
