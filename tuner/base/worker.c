@@ -288,7 +288,8 @@ void worker_end(struct worker *worker)
     worker_stop(worker);
 }
 
-bool worker_describe_end(int status, char reason[WORKER_REASON_BYTES])
+/* As worker_reap(), for a status from waitpid(). */
+static bool describe_end(int status, char reason[WORKER_REASON_BYTES])
 {
     if (WIFSIGNALED(status))
         (void)snprintf(reason, WORKER_REASON_BYTES, "was killed by signal %d (%s)",
@@ -304,7 +305,7 @@ bool worker_reap(struct worker *worker, char reason[WORKER_REASON_BYTES])
     bool killed = true;
     if (remote == NULL) {
         channel_release(&worker->channel);
-        killed = worker_describe_end(wait_or_kill(worker->pid), reason);
+        killed = describe_end(wait_or_kill(worker->pid), reason);
     } else {
         bool ended = node_worker_await_end(worker->remote, END_TIMEOUT_MS + KILL_TIMEOUT_MS);
         killed = !ended || remote->killed;
@@ -323,7 +324,7 @@ bool worker_try_reap(struct worker *worker, bool late, char reason[WORKER_REASON
     if (!wait_for(worker->pid, 0, &status))
         return false;
     worker->pid = 0;
-    *killed = worker_describe_end(late ? EXIT_FAILURE << 8 : status, reason);
+    *killed = describe_end(late ? EXIT_FAILURE << 8 : status, reason);
     return true;
 }
 

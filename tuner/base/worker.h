@@ -95,9 +95,6 @@ void worker_end_begin(const struct worker *worker);
 enum { WORKER_REASON_BYTES = 128, WORKER_KILL_LIMIT = 3 };
 bool worker_reap(struct worker *worker, char reason[WORKER_REASON_BYTES]);
 
-/* The same for a status from waitpid(). */
-bool worker_describe_end(int status, char reason[WORKER_REASON_BYTES]);
-
 /* The same without waiting, for a worker of this machine: false if it has not exited. From when it is
  * `late`, it is killed. */
 bool worker_try_reap(struct worker *worker, bool late, char reason[WORKER_REASON_BYTES],

@@ -11,6 +11,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -208,24 +209,19 @@ static int refuse_argument(const struct checked *checked, size_t index,
     const struct launch *launch = checked->launch;
     const struct argument *argument = &launch->arguments[index];
     const char *path = checked->template->path;
-    const char *of[3] = {"", "", ""}; /* what a type parameter is */
-    if (declared->type_parameter >= 0 && declared->known) {
-        of[0] = " (";
-        of[1] = element_name(declared->type);
-        of[2] = ")";
-    }
+    char of[32] = ""; /* what a type parameter is */
+    if (declared->type_parameter >= 0 && declared->known)
+        (void)snprintf(of, sizeof of, " (%s)", element_name(declared->type));
     if (given->buffer != NULL && given->known && given->kind == ARGUMENT_BUFFER)
         return error_set_at(
             error, ERROR_CONFIG, path, launch->lines.arguments,
-            "parameter %zu of kernel '%s' is '%s'%s%s%s, but buffer '%s' has elements of "
+            "parameter %zu of kernel '%s' is '%s'%s, but buffer '%s' has elements of "
             "type %s",
-            index + 1, launch->entry, declared->text, of[0], of[1], of[2], given->buffer,
-            element_name(given->type));
+            index + 1, launch->entry, declared->text, of, given->buffer, element_name(given->type));
     char *text = argument_text(argument);
-    int status =
-        error_set_at(error, ERROR_CONFIG, path, launch->lines.arguments,
-                     "parameter %zu of kernel '%s' is '%s'%s%s%s, but the argument is '%s'",
-                     index + 1, launch->entry, declared->text, of[0], of[1], of[2], text);
+    int status = error_set_at(error, ERROR_CONFIG, path, launch->lines.arguments,
+                              "parameter %zu of kernel '%s' is '%s'%s, but the argument is '%s'",
+                              index + 1, launch->entry, declared->text, of, text);
     free(text);
     return status;
 }
