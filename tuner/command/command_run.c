@@ -201,6 +201,8 @@ static int run_one(struct one_run *one, struct error *error)
     if (status == 0)
         one->run.groups[0].tuning.before_finals = choose_rounds;
     if (status == 0)
+        status = problem_check(&one->kernel.template, &one->run.jobs[0].fixed, error);
+    if (status == 0)
         status = compile(one, error);
     if (status == 0 && one->run.jobs[0].compile_jobs[0] != NULL &&
         static_check_variant(&one->run.jobs[0], 0))
