@@ -1,4 +1,8 @@
-/* What every unit test includes: cmocka, with what its header needs. */
+/*
+ * What every unit test includes: cmocka, with what its header needs. UNIT_TEST(name) {...} is a test, and
+ * UNIT_TEST_WITH(name, setup, teardown) one with cmocka's functions before and after it (or NULL). They run
+ * in their order in the file; a file with other wishes has a main() of its own.
+ */
 #ifndef AUTOTUNE_TESTS_TEST_H
 #define AUTOTUNE_TESTS_TEST_H
 
@@ -12,5 +16,17 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+/* Adds a test to those that main() runs: for UNIT_TEST_WITH(). */
+void test_add(struct CMUnitTest test);
+
+#define UNIT_TEST_WITH(name, setup, teardown)                                                      \
+    static void name(void **state);                                                                \
+    __attribute__((constructor)) static void add_##name(void)                                      \
+    {                                                                                              \
+        test_add((struct CMUnitTest)cmocka_unit_test_setup_teardown(name, setup, teardown));       \
+    }                                                                                              \
+    static void name(void **state)
+#define UNIT_TEST(name) UNIT_TEST_WITH(name, NULL, NULL)
 
 #endif

@@ -25,7 +25,7 @@ static void assert_prints(const struct error *error, const char *expected)
     free(text);
 }
 
-static void place_is_printed_as_compilers_do(void **state)
+UNIT_TEST(place_is_printed_as_compilers_do)
 {
     struct error error;
     assert_int_equal(error_set_at(&error, ERROR_CONFIG, "a.ini", 7, "unknown key '%s'", "k"),
@@ -35,7 +35,7 @@ static void place_is_printed_as_compilers_do(void **state)
     assert_prints(&error, "autotune: a.npy: not an array\n");
 }
 
-static void limit_on_open_files_is_named_with_what_to_do(void **state)
+UNIT_TEST(limit_on_open_files_is_named_with_what_to_do)
 {
     struct error error;
     errno = EMFILE;
@@ -49,7 +49,7 @@ static void limit_on_open_files_is_named_with_what_to_do(void **state)
     assert_non_null(strstr(error_reason(ENFILE), "fs.file-max"));
 }
 
-static void long_texts_are_cut(void **state)
+UNIT_TEST(long_texts_are_cut)
 {
     struct error error;
     char text[4000];
@@ -67,7 +67,7 @@ static void long_texts_are_cut(void **state)
 
 static const char *const known[] = {"block_size", "num_load", "n", "grid", "access", NULL};
 
-static void nearest_names(void **state)
+UNIT_TEST(nearest_names)
 {
     static const struct {
         const char *name;
@@ -94,7 +94,7 @@ static void nearest_names(void **state)
     }
 }
 
-static void unknown_names(void **state)
+UNIT_TEST(unknown_names)
 {
     struct error error;
     assert_int_equal(suggestion_unknown("a.ini", 5, "key", "blok_size", known, &error),
@@ -106,16 +106,4 @@ static void unknown_names(void **state)
     assert_string_equal(
         error.message,
         "unknown name 'tile'; expected one of: block_size, num_load, n, grid, access");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(place_is_printed_as_compilers_do),
-        cmocka_unit_test(limit_on_open_files_is_named_with_what_to_do),
-        cmocka_unit_test(long_texts_are_cut),
-        cmocka_unit_test(nearest_names),
-        cmocka_unit_test(unknown_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

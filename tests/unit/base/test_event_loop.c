@@ -121,7 +121,7 @@ static int step(struct fixture *fixture)
 
 /* --- one step --- */
 
-static void only_what_can_be_read_is_read(void **state)
+UNIT_TEST_WITH(only_what_can_be_read_is_read, make_readers, release_readers)
 {
     struct fixture *fixture = *state;
     add_all(fixture);
@@ -134,7 +134,7 @@ static void only_what_can_be_read_is_read(void **state)
         assert_int_equal(fixture->readers[i].prepared, 1);
 }
 
-static void a_closed_end_can_be_read(void **state)
+UNIT_TEST_WITH(a_closed_end_can_be_read, make_readers, release_readers)
 {
     struct fixture *fixture = *state;
     struct reader *reader = &fixture->readers[0];
@@ -145,7 +145,7 @@ static void a_closed_end_can_be_read(void **state)
     assert_int_equal(reader->reads, 1);
 }
 
-static void the_earliest_deadline_ends_the_sleep(void **state)
+UNIT_TEST_WITH(the_earliest_deadline_ends_the_sleep, make_readers, release_readers)
 {
     struct fixture *fixture = *state;
     int64_t start = clock_ns();
@@ -161,7 +161,7 @@ static void the_earliest_deadline_ends_the_sleep(void **state)
 
 /* The first reader takes so long that the second's deadline passes meanwhile, but its message was
  * there in time. */
-static void what_is_late_and_readable_is_read(void **state)
+UNIT_TEST_WITH(what_is_late_and_readable_is_read, make_readers, release_readers)
 {
     struct fixture *fixture = *state;
     struct reader *late = &fixture->readers[1];
@@ -186,7 +186,7 @@ static int read_slowly(struct event_source *source, struct error *error)
     return 0;
 }
 
-static void what_comes_while_others_are_served_is_in_time(void **state)
+UNIT_TEST_WITH(what_comes_while_others_are_served_is_in_time, make_readers, release_readers)
 {
     struct fixture *fixture = *state;
     struct reader *slow = &fixture->readers[0];
@@ -201,7 +201,7 @@ static void what_comes_while_others_are_served_is_in_time(void **state)
     assert_int_equal(late->expiries, 0);
 }
 
-static void a_callback_s_error_ends_the_step(void **state)
+UNIT_TEST_WITH(a_callback_s_error_ends_the_step, make_readers, release_readers)
 {
     struct fixture *fixture = *state;
     add_all(fixture);
@@ -217,7 +217,7 @@ static void a_callback_s_error_ends_the_step(void **state)
 
 /* --- changes made by callbacks --- */
 
-static void a_source_removes_itself(void **state)
+UNIT_TEST_WITH(a_source_removes_itself, make_readers, release_readers)
 {
     struct fixture *fixture = *state;
     struct reader *first = &fixture->readers[0];
@@ -233,7 +233,7 @@ static void a_source_removes_itself(void **state)
     assert_int_equal(first->prepared, 1);
 }
 
-static void a_source_removes_one_that_is_due(void **state)
+UNIT_TEST_WITH(a_source_removes_one_that_is_due, make_readers, release_readers)
 {
     struct fixture *fixture = *state;
     add_all(fixture);
@@ -247,7 +247,7 @@ static void a_source_removes_one_that_is_due(void **state)
     assert_int_equal(fixture->readers[1].reads, 0);
 }
 
-static void a_source_removes_one_that_was_served(void **state)
+UNIT_TEST_WITH(a_source_removes_one_that_was_served, make_readers, release_readers)
 {
     struct fixture *fixture = *state;
     add_all(fixture);
@@ -261,7 +261,7 @@ static void a_source_removes_one_that_was_served(void **state)
     assert_int_equal(fixture->readers[0].reads, 1);
 }
 
-static void what_is_added_is_waited_for_from_the_next_step_on(void **state)
+UNIT_TEST_WITH(what_is_added_is_waited_for_from_the_next_step_on, make_readers, release_readers)
 {
     struct fixture *fixture = *state;
     struct reader *added = &fixture->readers[1];
@@ -276,7 +276,7 @@ static void what_is_added_is_waited_for_from_the_next_step_on(void **state)
 }
 
 /* As the compile pool replaces a worker that died. */
-static void one_takes_the_place_of_another(void **state)
+UNIT_TEST_WITH(one_takes_the_place_of_another, make_readers, release_readers)
 {
     struct fixture *fixture = *state;
     struct reader *old = &fixture->readers[0];
@@ -301,7 +301,7 @@ static int add_once(struct event_source *source, struct error *error)
     return 0;
 }
 
-static void what_prepare_adds_is_prepared_and_waited_for(void **state)
+UNIT_TEST_WITH(what_prepare_adds_is_prepared_and_waited_for, make_readers, release_readers)
 {
     struct fixture *fixture = *state;
     struct reader *first = &fixture->readers[0];
@@ -318,7 +318,7 @@ static void what_prepare_adds_is_prepared_and_waited_for(void **state)
     assert_int_equal(first->reads, 0);
 }
 
-static void removing_a_stranger_changes_nothing(void **state)
+UNIT_TEST_WITH(removing_a_stranger_changes_nothing, make_readers, release_readers)
 {
     struct fixture *fixture = *state;
     event_loop_add(&fixture->loop, &fixture->readers[0].source);
@@ -330,7 +330,7 @@ static void removing_a_stranger_changes_nothing(void **state)
 
 /* --- event_loop_wait() --- */
 
-static void waiting_serves_the_others(void **state)
+UNIT_TEST_WITH(waiting_serves_the_others, make_readers, release_readers)
 {
     struct fixture *fixture = *state;
     int64_t until = clock_ns() + 20 * MS;
@@ -342,7 +342,7 @@ static void waiting_serves_the_others(void **state)
     assert_int_equal(step(fixture), 0); /* its own source, on its stack, is gone */
 }
 
-static void waiting_ends_with_the_descriptor(void **state)
+UNIT_TEST_WITH(waiting_ends_with_the_descriptor, make_readers, release_readers)
 {
     struct fixture *fixture = *state;
     int descriptor = fixture->readers[2].source.descriptor;
@@ -364,7 +364,7 @@ static int serve_past_the_deadline(struct event_source *source, struct error *er
     return 0;
 }
 
-static void what_comes_while_those_behind_are_served_is_in_time(void **state)
+UNIT_TEST_WITH(what_comes_while_those_behind_are_served_is_in_time, make_readers, release_readers)
 {
     struct fixture *fixture = *state;
     struct reader *first = &fixture->readers[0];
@@ -381,7 +381,7 @@ static void what_comes_while_those_behind_are_served_is_in_time(void **state)
                      1);
 }
 
-static void waiting_ends_with_a_callback_s_error(void **state)
+UNIT_TEST_WITH(waiting_ends_with_a_callback_s_error, make_readers, release_readers)
 {
     struct fixture *fixture = *state;
     int descriptor = fixture->readers[2].source.descriptor;
@@ -402,7 +402,7 @@ static void ignore(int number)
 }
 
 /* A signal that does not ask for an end wakes the loop, and it sleeps on. */
-static void another_signal_is_not_an_end(void **state)
+UNIT_TEST_WITH(another_signal_is_not_an_end, make_readers, release_readers)
 {
     struct fixture *fixture = *state;
     const struct sigaction action = {.sa_handler = ignore};
@@ -427,7 +427,7 @@ static int interrupted_status(struct fixture *fixture)
     return status == ERROR_INTERRUPTED && error.code == ERROR_INTERRUPTED ? 0 : 2;
 }
 
-static void ctrl_c_ends_the_wait(void **state)
+UNIT_TEST_WITH(ctrl_c_ends_the_wait, make_readers, release_readers)
 {
     struct fixture *fixture = *state;
     int status = 0;
@@ -438,32 +438,4 @@ static void ctrl_c_ends_the_wait(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-#define LOOP_TEST(function) cmocka_unit_test_setup_teardown(function, make_readers, release_readers)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        LOOP_TEST(only_what_can_be_read_is_read),
-        LOOP_TEST(a_closed_end_can_be_read),
-        LOOP_TEST(the_earliest_deadline_ends_the_sleep),
-        LOOP_TEST(what_is_late_and_readable_is_read),
-        LOOP_TEST(what_comes_while_others_are_served_is_in_time),
-        LOOP_TEST(a_callback_s_error_ends_the_step),
-        LOOP_TEST(a_source_removes_itself),
-        LOOP_TEST(a_source_removes_one_that_is_due),
-        LOOP_TEST(a_source_removes_one_that_was_served),
-        LOOP_TEST(what_is_added_is_waited_for_from_the_next_step_on),
-        LOOP_TEST(one_takes_the_place_of_another),
-        LOOP_TEST(what_prepare_adds_is_prepared_and_waited_for),
-        LOOP_TEST(removing_a_stranger_changes_nothing),
-        LOOP_TEST(waiting_serves_the_others),
-        LOOP_TEST(waiting_ends_with_the_descriptor),
-        LOOP_TEST(what_comes_while_those_behind_are_served_is_in_time),
-        LOOP_TEST(waiting_ends_with_a_callback_s_error),
-        LOOP_TEST(another_signal_is_not_an_end),
-        LOOP_TEST(ctrl_c_ends_the_wait),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 /* The nearest folder that exists decides. */
-static void a_path_that_does_not_exist_yet_can_be_asked_for(void **state)
+UNIT_TEST_WITH(a_path_that_does_not_exist_yet_can_be_asked_for, scratch_enter, scratch_leave)
 {
     const char *here = file_system_network(".");
     assert_int_equal(scratch_write("file", ""), 0);
@@ -16,12 +16,4 @@ static void a_path_that_does_not_exist_yet_can_be_asked_for(void **state)
     assert_ptr_equal(file_system_network("file/below"), here);
     assert_ptr_equal(file_system_network(""), here);
     assert_null(file_system_network("/proc/not/yet"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(a_path_that_does_not_exist_yet_can_be_asked_for),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

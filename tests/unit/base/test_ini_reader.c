@@ -37,13 +37,7 @@ static int limited_parse(ini_reader read, void *stream, ini_handler handler, voi
 #undef ini_parse_stream
 
 #include "unit/scratch.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 /* What the callbacks were told, one line each: "2 section a". */
 struct log {
@@ -102,7 +96,7 @@ static const char sample[] = "; about\n"
                              "[second] # comment\n"
                              "other: a = b";
 
-static void everything_in_order(void **state)
+UNIT_TEST(everything_in_order)
 {
     struct log log = {0};
     struct ini_reader reader = {.more = on_more};
@@ -120,7 +114,7 @@ static void everything_in_order(void **state)
     assert_string_equal(log.text, "");
 }
 
-static void some_files_continue_no_values(void **state)
+UNIT_TEST(some_files_continue_no_values)
 {
     struct log log = {0};
     struct ini_reader reader = {0};
@@ -136,7 +130,7 @@ static void some_files_continue_no_values(void **state)
     assert_string_equal(reader.message, "line is longer than 197 bytes, which inih would split");
 }
 
-static void an_inih_of_other_limits_is_refused(void **state)
+UNIT_TEST(an_inih_of_other_limits_is_refused)
 {
     struct log log = {0};
     struct ini_reader reader = {0};
@@ -147,7 +141,7 @@ static void an_inih_of_other_limits_is_refused(void **state)
     assert_string_equal(reader.message, "this build of inih takes lines of less than 197 bytes");
 }
 
-static void memory_runs_out(void **state)
+UNIT_TEST_WITH(memory_runs_out, scratch_enter, scratch_leave)
 {
     struct log log = {0};
     struct ini_reader reader = {0};
@@ -183,7 +177,7 @@ static void memory_runs_out(void **state)
     free(large);
 }
 
-static void files_that_cannot_be_read(void **state)
+UNIT_TEST(files_that_cannot_be_read)
 {
     struct ini_reader reader = {0};
     char *text;
@@ -197,16 +191,4 @@ static void files_that_cannot_be_read(void **state)
     assert_int_equal(ini_reader_load(&reader, "/dev/zero", &text, &length), INI_READER_BAD_FILE);
     assert_string_equal(reader.message, "cannot open the file: Invalid argument");
     assert_null(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_in_order),
-        cmocka_unit_test(some_files_continue_no_values),
-        cmocka_unit_test(an_inih_of_other_limits_is_refused),
-        SCRATCH_TEST(memory_runs_out),
-        cmocka_unit_test(files_that_cannot_be_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,7 +58,7 @@ static int status_of(void (*act)(int number), int number)
     return status;
 }
 
-static void test_the_second_signal_ends_the_process(void **state)
+UNIT_TEST(test_the_second_signal_ends_the_process)
 {
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         int status = status_of(take_two_signals, signals[i]);
@@ -68,7 +68,7 @@ static void test_the_second_signal_ends_the_process(void **state)
     }
 }
 
-static void test_after_the_end_the_first_signal_ends_the_process(void **state)
+UNIT_TEST(test_after_the_end_the_first_signal_ends_the_process)
 {
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         int status = status_of(take_a_signal_after_the_end, signals[i]);
@@ -77,17 +77,7 @@ static void test_after_the_end_the_first_signal_ends_the_process(void **state)
     }
 }
 
-static void test_what_nohup_ignores_stays_ignored(void **state)
+UNIT_TEST(test_what_nohup_ignores_stays_ignored)
 {
     assert_int_equal(status_of(hang_up, SIGHUP), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_second_signal_ends_the_process),
-        cmocka_unit_test(test_after_the_end_the_first_signal_ends_the_process),
-        cmocka_unit_test(test_what_nohup_ignores_stays_ignored),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

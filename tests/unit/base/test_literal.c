@@ -65,12 +65,12 @@ static void check_case(void *user, const struct test_case *test)
     }
 }
 
-static void literals_and_durations(void **state)
+UNIT_TEST(literals_and_durations)
 {
     cases_run(CASES, check_case, NULL);
 }
 
-static void words_have_at_most_63_letters(void **state)
+UNIT_TEST(words_have_at_most_63_letters)
 {
     char text[LITERAL_WORD_LETTERS + 2];
     struct literal literal;
@@ -90,7 +90,7 @@ static void assert_reads_back(double real)
 }
 
 /* Finite doubles of all magnitudes, from a linear congruential generator. */
-static void real_texts_read_back_to_the_last_bit(void **state)
+UNIT_TEST(real_texts_read_back_to_the_last_bit)
 {
     static const double numbers[] = {0.0,           1.0 / 3.0, 0.1 + 0.2,
                                      123456789.125, 5e-324,    DBL_MAX,
@@ -108,7 +108,7 @@ static void real_texts_read_back_to_the_last_bit(void **state)
     }
 }
 
-static void the_locale_changes_nothing(void **state)
+UNIT_TEST(the_locale_changes_nothing)
 {
     char text[LITERAL_REAL_BYTES];
     if (!comma_locale_enter())
@@ -121,15 +121,4 @@ static void the_locale_changes_nothing(void **state)
     assert_int_equal(snprintf(text, sizeof text, "%.1f", 0.5), 3);
     assert_string_equal(text, "0,5");
     comma_locale_leave();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(literals_and_durations),
-        cmocka_unit_test(words_have_at_most_63_letters),
-        cmocka_unit_test(real_texts_read_back_to_the_last_bit),
-        cmocka_unit_test(the_locale_changes_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

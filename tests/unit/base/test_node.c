@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-static void test_without_autotune_mpi(void **state)
+UNIT_TEST(test_without_autotune_mpi)
 {
     struct error error;
     struct nodes *nodes;
@@ -21,7 +21,7 @@ static void test_without_autotune_mpi(void **state)
     assert_true(node_is_here(NULL));
 }
 
-static void test_nodes(void **state)
+UNIT_TEST(test_nodes)
 {
     struct nodes *nodes;
     char text[NODE_SUFFIX_BYTES];
@@ -36,7 +36,7 @@ static void test_nodes(void **state)
     (void)close(hub);
 }
 
-static void test_refused(void **state)
+UNIT_TEST(test_refused)
 {
     struct error error;
     struct nodes *nodes;
@@ -53,7 +53,7 @@ static void test_refused(void **state)
     assert_int_equal(nodes_open(&nodes, &error), ERROR_USAGE);
 }
 
-static void test_worker(void **state)
+UNIT_TEST(test_worker)
 {
     struct error error;
     struct nodes *nodes;
@@ -89,7 +89,7 @@ static void test_worker(void **state)
     (void)close(hub);
 }
 
-static void test_killed_worker(void **state)
+UNIT_TEST(test_killed_worker)
 {
     struct error error;
     struct nodes *nodes;
@@ -110,7 +110,7 @@ static void test_killed_worker(void **state)
     (void)close(hub);
 }
 
-static void test_lost_node(void **state)
+UNIT_TEST(test_lost_node)
 {
     struct error error;
     struct nodes *nodes;
@@ -128,7 +128,7 @@ static void test_lost_node(void **state)
     nodes_close(nodes);
 }
 
-static void test_lost_hub(void **state)
+UNIT_TEST(test_lost_hub)
 {
     struct error error;
     struct nodes *nodes;
@@ -139,18 +139,4 @@ static void test_lost_hub(void **state)
     assert_true(worker_stop(&worker));
     assert_true(nodes_at(nodes, 1)->lost);
     nodes_close(nodes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_without_autotune_mpi),
-        cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_worker),
-        cmocka_unit_test(test_killed_worker),
-        cmocka_unit_test(test_lost_node),
-        cmocka_unit_test(test_lost_hub),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

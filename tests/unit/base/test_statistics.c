@@ -17,7 +17,7 @@ static double uniform(uint64_t *state)
 }
 
 /* Selection, which the median uses, and sorting must agree on every shape of data. */
-static void test_median_agrees_with_sorting(void **state)
+UNIT_TEST(test_median_agrees_with_sorting)
 {
     uint64_t random = 7;
     for (size_t count = 1; count <= 200; count++) {
@@ -35,7 +35,7 @@ static void test_median_agrees_with_sorting(void **state)
 
 /* Ranks of the 95 % interval as tabulated for the sign test; the last three by the approximation.
  */
-static void test_interval_ranks(void **state)
+UNIT_TEST(test_interval_ranks)
 {
     static const struct {
         size_t count, low, high;
@@ -55,7 +55,7 @@ static void test_interval_ranks(void **state)
 }
 
 /* Timings are skewed to the right; so is the exponential distribution, whose median is ln 2. */
-static void test_interval_covers_the_median(void **state)
+UNIT_TEST(test_interval_covers_the_median)
 {
     const size_t counts[] = {10, 25, 60};
     uint64_t random = 2024;
@@ -73,7 +73,7 @@ static void test_interval_covers_the_median(void **state)
     }
 }
 
-static void test_bootstrap_covers_the_ratio(void **state)
+UNIT_TEST(test_bootstrap_covers_the_ratio)
 {
     uint64_t random = 99;
     int covered = 0;
@@ -95,7 +95,7 @@ static void test_bootstrap_covers_the_ratio(void **state)
  * 0.0244 (Hollander, Wolfe and Chicken, table A.4): the interval runs from the ninth smallest mean
  * to the ninth largest.
  */
-static void test_centre_of_known_distribution(void **state)
+UNIT_TEST(test_centre_of_known_distribution)
 {
     double values[10];
     for (int i = 0; i < 10; i++)
@@ -116,7 +116,7 @@ static void test_centre_of_known_distribution(void **state)
 }
 
 /* Exactly, and by the normal approximation. */
-static void test_centre_is_covered_as_often_as_it_says(void **state)
+UNIT_TEST(test_centre_is_covered_as_often_as_it_says)
 {
     const size_t counts[] = {10, 25, 26, 60};
     uint64_t random = 4;
@@ -133,7 +133,7 @@ static void test_centre_is_covered_as_often_as_it_says(void **state)
     }
 }
 
-static void test_timer_step(void **state)
+UNIT_TEST(test_timer_step)
 {
     const double samples[] = {320, 416, 320.00001, 352, 1000000};
     assert_near(statistics_timer_step_ns(samples, 5), 32, 1e-4);
@@ -144,7 +144,7 @@ static void test_timer_step(void **state)
 }
 
 /* Each of the 6 orders of 3 is as likely as the others: 1000 expected of 6000, sigma 29. */
-static void test_shuffle_is_fair(void **state)
+UNIT_TEST(test_shuffle_is_fair)
 {
     uint64_t random = 11;
     int seen[27] = {0};
@@ -158,19 +158,4 @@ static void test_shuffle_is_fair(void **state)
     for (size_t i = 0; i < LENGTH(orders); i++)
         assert_in_range(seen[orders[i]], 880, 1120);
     statistics_shuffle(NULL, 0, &random);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_median_agrees_with_sorting),
-        cmocka_unit_test(test_interval_ranks),
-        cmocka_unit_test(test_interval_covers_the_median),
-        cmocka_unit_test(test_bootstrap_covers_the_ratio),
-        cmocka_unit_test(test_centre_of_known_distribution),
-        cmocka_unit_test(test_centre_is_covered_as_often_as_it_says),
-        cmocka_unit_test(test_timer_step),
-        cmocka_unit_test(test_shuffle_is_fair),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

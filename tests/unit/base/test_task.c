@@ -41,7 +41,7 @@ static int wait_some_turns(void *owner, struct error *error)
     return status;
 }
 
-static void tasks_take_turns_while_they_wait(void **state)
+UNIT_TEST(tasks_take_turns_while_they_wait)
 {
     struct shared shared = {0};
     struct player players[] = {{&shared, 'a', 2}, {&shared, 'b', 2}};
@@ -71,7 +71,7 @@ static int read_one(void *owner, struct error *error)
     return status == 1 ? 0 : status;
 }
 
-static void the_error_of_one_is_returned_when_all_have_ended(void **state)
+UNIT_TEST(the_error_of_one_is_returned_when_all_have_ended)
 {
     struct shared shared = {0};
     struct player reader = {&shared, 'r', 0};
@@ -99,7 +99,7 @@ static int run_two_more(void *owner, struct error *error)
     return status;
 }
 
-static void a_task_may_run_tasks(void **state)
+UNIT_TEST(a_task_may_run_tasks)
 {
     struct shared shared = {0};
     struct player players[] = {{&shared, 'a', 0}, {&shared, 'b', 0}};
@@ -131,7 +131,7 @@ static int note_and_wake(void *owner, struct error *error)
     return 0;
 }
 
-static void one_task_wakes_another(void **state)
+UNIT_TEST(one_task_wakes_another)
 {
     struct shared shared = {0};
     struct player waiting = {&shared, 'w', 0};
@@ -151,7 +151,7 @@ static int cancel_the_other(void *owner, struct error *error)
     return 0;
 }
 
-static void a_cancelled_task_ends_with_its_next_wait(void **state)
+UNIT_TEST(a_cancelled_task_ends_with_its_next_wait)
 {
     struct shared shared = {0};
     struct player waiting = {&shared, 'w', 0};
@@ -169,7 +169,7 @@ static int raise_interrupt(void *owner, struct error *error)
     return event_loop_step(&player->shared->loop, EVENT_NEVER, error);
 }
 
-static void an_interrupt_ends_every_wait(void **state)
+UNIT_TEST(an_interrupt_ends_every_wait)
 {
     struct shared shared = {0};
     struct player players[] = {{&shared, 'a', 0}, {&shared, 'b', 0}};
@@ -199,7 +199,7 @@ static int overflow(void *owner, struct error *error)
 }
 
 /* Without the guard, it would write into the next task's stack. */
-static void a_task_that_overflows_its_stack_faults(void **state)
+UNIT_TEST(a_task_that_overflows_its_stack_faults)
 {
     int status = 0;
     pid_t child = fork();
@@ -215,18 +215,4 @@ static void a_task_that_overflows_its_stack_faults(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status));
     assert_int_equal(WTERMSIG(status), SIGSEGV);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tasks_take_turns_while_they_wait),
-        cmocka_unit_test(the_error_of_one_is_returned_when_all_have_ended),
-        cmocka_unit_test(a_task_may_run_tasks),
-        cmocka_unit_test(one_task_wakes_another),
-        cmocka_unit_test(a_cancelled_task_ends_with_its_next_wait),
-        cmocka_unit_test(an_interrupt_ends_every_wait),
-        cmocka_unit_test(a_task_that_overflows_its_stack_faults),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

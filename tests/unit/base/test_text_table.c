@@ -16,7 +16,7 @@ static void assert_printed(const struct text_table *table, size_t width, const c
     free(text);
 }
 
-static void test_columns_are_as_wide_as_their_cells(void **state)
+UNIT_TEST(test_columns_are_as_wide_as_their_cells)
 {
     struct text_table *table = text_table_new();
     text_table_column(table, "blocks_per_sm_wanted", TABLE_RIGHT);
@@ -55,7 +55,7 @@ static void assert_cell(const char *text, const char *expected)
     free(cell);
 }
 
-static void a_spreadsheet_computes_nothing(void **state)
+UNIT_TEST(a_spreadsheet_computes_nothing)
 {
     assert_cell("=1+1", "'=1+1");
     assert_cell("@SUM(A1)", "'@SUM(A1)");
@@ -65,19 +65,9 @@ static void a_spreadsheet_computes_nothing(void **state)
     assert_cell("=f(\"a\",1)", "\"'=f(\"\"a\"\",1)\"");
 }
 
-static void numbers_stay_numbers(void **state)
+UNIT_TEST(numbers_stay_numbers)
 {
     static const char *const numbers[] = {"-1", "+1", "-0.5", "-1e-05", "+2.5e+10", "-3."};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         assert_cell(numbers[i], numbers[i]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_columns_are_as_wide_as_their_cells),
-        cmocka_unit_test(a_spreadsheet_computes_nothing),
-        cmocka_unit_test(numbers_stay_numbers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,7 +62,7 @@ static int read_text(struct tuned_reader *reader, enum tuned_reading reading, st
     return tuned_reader_read(reader, text, strlen(text));
 }
 
-static void the_tuner_reads_and_wants_everything(void **state)
+UNIT_TEST(the_tuner_reads_and_wants_everything)
 {
     struct tuned_reader reader;
     struct log log;
@@ -80,7 +80,7 @@ static void the_tuner_reads_and_wants_everything(void **state)
         read_text(&reader, TUNED_BY_TUNER, &log, "[a]\n" LOOK_UP REST "newer.key = 1\n"), 0);
 }
 
-static void every_required_key_is_missed(void **state)
+UNIT_TEST(every_required_key_is_missed)
 {
     for (int reading = TUNED_BY_APPLICATION; reading <= TUNED_BY_TUNER; reading++) {
         size_t required = 0;
@@ -107,7 +107,7 @@ static void every_required_key_is_missed(void **state)
     }
 }
 
-static void a_time_needs_samples_and_is_inside_its_interval(void **state)
+UNIT_TEST(a_time_needs_samples_and_is_inside_its_interval)
 {
     static const struct {
         const char *time, *message;
@@ -128,14 +128,4 @@ static void a_time_needs_samples_and_is_inside_its_interval(void **state)
         assert_int_equal(status, *cases[i].message != '\0' ? INI_READER_BAD_FILE : 0);
         assert_non_null(strstr(reader.ini.message, cases[i].message));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_tuner_reads_and_wants_everything),
-        cmocka_unit_test(every_required_key_is_missed),
-        cmocka_unit_test(a_time_needs_samples_and_is_inside_its_interval),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

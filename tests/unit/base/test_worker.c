@@ -39,7 +39,7 @@ static int end_without_memory(void (*allocate)(void), bool limits_memory)
     return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-static void without_memory_one_counts_as_killed_from_outside(void **state)
+UNIT_TEST(without_memory_one_counts_as_killed_from_outside)
 {
 #if defined __SANITIZE_ADDRESS__ /* which has handlers of its own */
     skip();
@@ -47,12 +47,4 @@ static void without_memory_one_counts_as_killed_from_outside(void **state)
     assert_int_equal(end_without_memory(allocate_ourselves, false), SIGKILL);
     assert_int_equal(end_without_memory(allocate_for_a_message, false), SIGKILL);
     assert_int_equal(end_without_memory(allocate_ourselves, true), SIGABRT);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_memory_one_counts_as_killed_from_outside),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

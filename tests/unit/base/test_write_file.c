@@ -41,7 +41,7 @@ static size_t count_files(const char *folder)
 }
 
 /* Nothing that watches dates, like make, has anything to do then. */
-static void test_same_content_leaves_the_file_alone(void **state)
+UNIT_TEST_WITH(test_same_content_leaves_the_file_alone, scratch_enter, scratch_leave)
 {
     const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
     struct stat status;
@@ -57,7 +57,7 @@ static void test_same_content_leaves_the_file_alone(void **state)
     assert_int_equal(count_files("."), 1);
 }
 
-static void test_killed_writer_leaves_the_old_file(void **state)
+UNIT_TEST_WITH(test_killed_writer_leaves_the_old_file, scratch_enter, scratch_leave)
 {
     write_text("file", "old");
     pid_t child = fork();
@@ -98,7 +98,7 @@ static int write_beyond_limit(void)
                : 4;
 }
 
-static void test_full_disk_leaves_the_old_file(void **state)
+UNIT_TEST_WITH(test_full_disk_leaves_the_old_file, scratch_enter, scratch_leave)
 {
     write_text("file", "old");
     pid_t child = fork();
@@ -112,7 +112,7 @@ static void test_full_disk_leaves_the_old_file(void **state)
     assert_int_equal(count_files("."), 1);
 }
 
-static void test_several_writers_never_mix(void **state)
+UNIT_TEST_WITH(test_several_writers_never_mix, scratch_enter, scratch_leave)
 {
     enum { WRITERS = 4, ROUNDS = 50 };
     pid_t children[WRITERS];
@@ -146,7 +146,7 @@ static void test_several_writers_never_mix(void **state)
     assert_int_equal(count_files("."), 1);
 }
 
-static void test_keeps_permissions_and_follows_links(void **state)
+UNIT_TEST_WITH(test_keeps_permissions_and_follows_links, scratch_enter, scratch_leave)
 {
     struct stat status;
     write_text("real/file", "old");
@@ -158,16 +158,4 @@ static void test_keeps_permissions_and_follows_links(void **state)
     assert_true(S_ISLNK(status.st_mode));
     assert_int_equal(stat("real/file", &status), 0);
     assert_int_equal(status.st_mode & 07777, 0640);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(test_same_content_leaves_the_file_alone),
-        SCRATCH_TEST(test_killed_writer_leaves_the_old_file),
-        SCRATCH_TEST(test_full_disk_leaves_the_old_file),
-        SCRATCH_TEST(test_several_writers_never_mix),
-        SCRATCH_TEST(test_keeps_permissions_and_follows_links),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ static void expect(const struct cubin_origin *from, const char *message)
     compilation_release(&compilation);
 }
 
-static void test_it_is_read_for_what_it_was_compiled_from(void **state)
+UNIT_TEST_WITH(test_it_is_read_for_what_it_was_compiled_from, scratch_enter, scratch_leave)
 {
     write_first();
     expect(&origin, NULL);
@@ -47,7 +47,7 @@ static void test_it_is_read_for_what_it_was_compiled_from(void **state)
     expect(&(struct cubin_origin){&source, &first, 80}, "compiled from something else");
 }
 
-static void test_its_cpp_names_come_with_it(void **state)
+UNIT_TEST_WITH(test_its_cpp_names_come_with_it, scratch_enter, scratch_leave)
 {
     static char entry[] = "ns::scale<float, TILE>";
     static char symbol[] = "_ZN2ns5scaleIfLi64EEEvPT_";
@@ -66,7 +66,7 @@ static void test_its_cpp_names_come_with_it(void **state)
     expect(&origin, "damaged");
 }
 
-static void test_a_damaged_one_is_not_read(void **state)
+UNIT_TEST_WITH(test_a_damaged_one_is_not_read, scratch_enter, scratch_leave)
 {
     for (size_t i = 0; i < sizeof cubin - 1; i++) {
         write_first();
@@ -88,14 +88,4 @@ static void test_a_damaged_one_is_not_read(void **state)
     write_first();
     assert_int_equal(unlink("b/k.cubin"), 0);
     expect(&origin, "lacks 'b/k.cubin'");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(test_it_is_read_for_what_it_was_compiled_from),
-        SCRATCH_TEST(test_its_cpp_names_come_with_it),
-        SCRATCH_TEST(test_a_damaged_one_is_not_read),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

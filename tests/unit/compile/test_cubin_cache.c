@@ -72,7 +72,7 @@ static void expect_same(const struct compilation *read, const struct compilation
 }
 
 /* Each replaces the one before: a sample, one with a long log, and a program that was refused. */
-static void an_entry_comes_back_whole(void **state)
+UNIT_TEST_WITH(an_entry_comes_back_whole, scratch_enter, scratch_leave)
 {
     struct compilation written[] = {sample(), sample(), {0}}, read;
     written[1].log = alloc_zeroed(50001, 1);
@@ -92,7 +92,7 @@ static void an_entry_comes_back_whole(void **state)
     compilation_release(&read);
 }
 
-static void an_entry_under_another_name_is_damaged(void **state)
+UNIT_TEST_WITH(an_entry_under_another_name_is_damaged, scratch_enter, scratch_leave)
 {
     struct compilation written = sample(), read;
     assert_int_equal(cubin_cache_write("cache/cubin/ab/other", &written, NULL), 0);
@@ -101,7 +101,7 @@ static void an_entry_under_another_name_is_damaged(void **state)
     compilation_release(&read);
 }
 
-static void what_is_not_there_is_not_found(void **state)
+UNIT_TEST_WITH(what_is_not_there_is_not_found, scratch_enter, scratch_leave)
 {
     struct compilation read;
     assert_false(read_entry(&read));
@@ -126,7 +126,7 @@ static void plant_socket(void)
 }
 
 /* Not a file: it is compiled again, and the entry written. */
-static void what_cannot_be_an_entry_is_replaced(void **state)
+UNIT_TEST_WITH(what_cannot_be_an_entry_is_replaced, scratch_enter, scratch_leave)
 {
     static const char *const plants[] = {
         "mkdir " ENTRY,           "mkfifo " ENTRY, "ln -s abcd " ENTRY, /* a link to itself */
@@ -151,7 +151,7 @@ static void what_cannot_be_an_entry_is_replaced(void **state)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-static void the_key_stands_for_everything_that_went_in(void **state)
+UNIT_TEST(the_key_stands_for_everything_that_went_in)
 {
     const char *const options[] = {"-DA=1", "-DB=2"}, *const swapped[] = {"-DB=2", "-DA=1"};
     const char *const joined[] = {"-DA=1-DB=2"};
@@ -180,7 +180,7 @@ static void expect_folder(const char *expected)
     free(folder);
 }
 
-static void the_cache_is_where_the_user_wants_it(void **state)
+UNIT_TEST(the_cache_is_where_the_user_wants_it)
 {
     setenv("AUTOTUNE_CACHE", "mine", 1);
     setenv("XDG_CACHE_HOME", "/xdg", 1);
@@ -315,7 +315,7 @@ static void expect_foreign(void)
     assert_true(exists("c/cubin/01/01000000000000000000000000000008"));
 }
 
-static void only_entries_and_temporaries_go(void **state)
+UNIT_TEST_WITH(only_entries_and_temporaries_go, scratch_enter, scratch_leave)
 {
     make_foreign();
     make_entry(1, 5000, DAY);
@@ -329,7 +329,7 @@ static void only_entries_and_temporaries_go(void **state)
     expect_foreign();
 }
 
-static void a_size_file_that_is_a_link_is_not_followed(void **state)
+UNIT_TEST_WITH(a_size_file_that_is_a_link_is_not_followed, scratch_enter, scratch_leave)
 {
     struct cubin_cache_use use;
     make_file("outside", 100, DAY);
@@ -345,7 +345,7 @@ static void a_size_file_that_is_a_link_is_not_followed(void **state)
 
 #define KEY "c/cubin/05/05000000000000000000000000000005"
 
-static void temporaries_that_were_left_go_after_a_day(void **state)
+UNIT_TEST_WITH(temporaries_that_were_left_go_after_a_day, scratch_enter, scratch_leave)
 {
     make_file(KEY ".0123456789abcdef.tmp", 100, DAY + HOUR);
     make_file(KEY ".ffffffffffffffff.tmp", 100, DAY - HOUR);
@@ -375,7 +375,7 @@ static int use_closed_cache(void)
     return 0;
 }
 
-static void a_cache_that_cannot_be_written_is_left_alone(void **state)
+UNIT_TEST_WITH(a_cache_that_cannot_be_written_is_left_alone, scratch_enter, scratch_leave)
 {
     make_entry(1, 5000, DAY);
     assert_int_equal(chmod(*state, 0755), 0);
@@ -389,21 +389,4 @@ static void a_cache_that_cannot_be_written_is_left_alone(void **state)
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
     assert_true(entry_exists(1));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(an_entry_comes_back_whole),
-        SCRATCH_TEST(an_entry_under_another_name_is_damaged),
-        SCRATCH_TEST(what_is_not_there_is_not_found),
-        SCRATCH_TEST(what_cannot_be_an_entry_is_replaced),
-        cmocka_unit_test(the_key_stands_for_everything_that_went_in),
-        cmocka_unit_test(the_cache_is_where_the_user_wants_it),
-        SCRATCH_TEST(only_entries_and_temporaries_go),
-        SCRATCH_TEST(a_size_file_that_is_a_link_is_not_followed),
-        SCRATCH_TEST(temporaries_that_were_left_go_after_a_day),
-        SCRATCH_TEST(a_cache_that_cannot_be_written_is_left_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ static const char nvdisasm[] =
     "        /*0000*/                   STG.E.64 desc[UR4][R2.64], R4 ;\n"
     "        /*0010*/                   MEMBAR.ALL.GPU ;\n";
 
-static void test_kinds_of_instructions(void **state)
+UNIT_TEST(test_kinds_of_instructions)
 {
     static const struct {
         enum sass_kind kind;
@@ -54,7 +54,7 @@ static void test_kinds_of_instructions(void **state)
     sass_release(&sass);
 }
 
-static void test_listing_of_cuobjdump(void **state)
+UNIT_TEST(test_listing_of_cuobjdump)
 {
     struct sass sass;
     sass_count(
@@ -73,7 +73,7 @@ static void test_listing_of_cuobjdump(void **state)
     sass_release(&sass);
 }
 
-static void test_listings_that_are_none(void **state)
+UNIT_TEST(test_listings_that_are_none)
 {
     static const char *const listings[] = {"",
                                            "\n\n",
@@ -90,14 +90,4 @@ static void test_listings_that_are_none(void **state)
             assert_int_equal(sass.kernels[j].instructions, 0);
         sass_release(&sass);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_kinds_of_instructions),
-        cmocka_unit_test(test_listing_of_cuobjdump),
-        cmocka_unit_test(test_listings_that_are_none),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static double two_halves(size_t configuration, double n)
     return n * (faster ? 1 : 1 + 0.05 * fabs(distance)) + (configuration > 1 ? 10 * n : 0);
 }
 
-static void test_sizes_left_out_decide_where_two_curves_cross(void **state)
+UNIT_TEST_WITH(test_sizes_left_out_decide_where_two_curves_cross, NULL, leave)
 {
     const struct selection_option *best = select_of(two_halves, 4, SIZES, 4);
     assert_int_equal(best->count, 2);
@@ -50,7 +50,7 @@ static double one_wins(size_t configuration, double n)
     return n * (configuration == 2 ? 1.0 : 1.2);
 }
 
-static void test_one_that_wins_everywhere_is_alone(void **state)
+UNIT_TEST_WITH(test_one_that_wins_everywhere_is_alone, NULL, leave)
 {
     const struct selection_option *best = select_of(one_wins, 4, SIZES, 4);
     assert_int_equal(best->count, 1);
@@ -63,7 +63,7 @@ static double all_alike(size_t configuration, double n)
     return n;
 }
 
-static void test_noise_alone_does_not_make_two(void **state)
+UNIT_TEST_WITH(test_noise_alone_does_not_make_two, NULL, leave)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         invented_init(&invented, all_alike, 4, SIZES, 2);
@@ -84,7 +84,7 @@ static double some_fail(size_t configuration, double n)
     return n * (1.3 - 0.1 * (double)configuration);
 }
 
-static void test_what_is_ruled_out_is_passed_over(void **state)
+UNIT_TEST_WITH(test_what_is_ruled_out_is_passed_over, NULL, leave)
 {
     const struct selection_option *best = select_of(some_fail, 3, SIZES, 3);
     bool has[3] = {false};
@@ -103,37 +103,23 @@ static double fails_outside(size_t configuration, double n)
     return n * 1.1;
 }
 
-static void test_what_may_fail_at_sizes_left_out_is_not_shipped(void **state)
+UNIT_TEST_WITH(test_what_may_fail_at_sizes_left_out_is_not_shipped, NULL, leave)
 {
     const struct selection_option *best = select_of(fails_outside, 2, SIZES, 4);
     assert_true(best->expected.worst < 0.11);
 }
 
-static void test_one_configuration_is_all_that_a_limit_of_one_allows(void **state)
+UNIT_TEST_WITH(test_one_configuration_is_all_that_a_limit_of_one_allows, NULL, leave)
 {
     const struct selection_option *best = select_of(two_halves, 4, SIZES, 1);
     assert_int_equal(selection.count, 1);
     assert_int_equal(best->count, 1);
 }
 
-static void test_one_size_gives_its_winner(void **state)
+UNIT_TEST_WITH(test_one_size_gives_its_winner, NULL, leave)
 {
     const struct selection_option *best = select_of(one_wins, 4, 1, 4);
     assert_int_equal(selection.count, 1);
     assert_int_equal(best->chosen[0], 2);
     assert_true(best->expected.worst < 1e-9);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_sizes_left_out_decide_where_two_curves_cross, leave),
-        cmocka_unit_test_teardown(test_one_that_wins_everywhere_is_alone, leave),
-        cmocka_unit_test_teardown(test_noise_alone_does_not_make_two, leave),
-        cmocka_unit_test_teardown(test_what_is_ruled_out_is_passed_over, leave),
-        cmocka_unit_test_teardown(test_what_may_fail_at_sizes_left_out_is_not_shipped, leave),
-        cmocka_unit_test_teardown(test_one_configuration_is_all_that_a_limit_of_one_allows, leave),
-        cmocka_unit_test_teardown(test_one_size_gives_its_winner, leave),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ static size_t free_bytes(void)
     return available;
 }
 
-static void test_contents_and_guards_move_along(void **state)
+UNIT_TEST_WITH(test_contents_and_guards_move_along, NULL, end)
 {
     unsigned char before[BYTES + 2 * GUARD_BYTES];
     unsigned char after[sizeof before];
@@ -96,7 +96,7 @@ static void test_contents_and_guards_move_along(void **state)
     }
 }
 
-static void test_a_number_is_always_the_same_place(void **state)
+UNIT_TEST_WITH(test_a_number_is_always_the_same_place, NULL, end)
 {
     CUdeviceptr bases[BUFFER_PLACES];
     begin("");
@@ -117,7 +117,7 @@ static void test_a_number_is_always_the_same_place(void **state)
     assert_int_equal(free_bytes(), available); /* nothing new was needed */
 }
 
-static void test_places_take_no_more_than_they_may(void **state)
+UNIT_TEST_WITH(test_places_take_no_more_than_they_may, NULL, end)
 {
     begin("");
     make(BYTES);
@@ -145,7 +145,7 @@ static void test_places_take_no_more_than_they_may(void **state)
     assert_int_equal(free_bytes(), available);
 }
 
-static void test_where_memory_is_short_it_stays(void **state)
+UNIT_TEST_WITH(test_where_memory_is_short_it_stays, NULL, end)
 {
     begin("memory_bytes=25000"); /* enough for two */
     make(BYTES);
@@ -155,7 +155,7 @@ static void test_where_memory_is_short_it_stays(void **state)
     assert_int_equal(fixture.left_bytes, 0); /* others need not try */
 }
 
-static void test_what_is_large_or_not_there_does_not_move(void **state)
+UNIT_TEST_WITH(test_what_is_large_or_not_there_does_not_move, NULL, end)
 {
     begin("");
     move(1);
@@ -164,16 +164,4 @@ static void test_what_is_large_or_not_there_does_not_move(void **state)
     CUdeviceptr base = fixture.buffer.base;
     move(1);
     assert_true(fixture.buffer.base == base);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_contents_and_guards_move_along, end),
-        cmocka_unit_test_teardown(test_a_number_is_always_the_same_place, end),
-        cmocka_unit_test_teardown(test_places_take_no_more_than_they_may, end),
-        cmocka_unit_test_teardown(test_where_memory_is_short_it_stays, end),
-        cmocka_unit_test_teardown(test_what_is_large_or_not_there_does_not_move, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -221,7 +221,7 @@ static void check_case(void *user, const struct test_case *test)
     free(cover);
 }
 
-static void test_what_is_found_and_why(void **state)
+UNIT_TEST(test_what_is_found_and_why)
 {
     cases_run(CASES, check_case, NULL);
 }
@@ -249,7 +249,7 @@ static const char template_text[] =
     "[launch_parameters]\nwaves = 3\n[problem]\nn = 2^20\ntype = float | double\n"
     "[launch.sum]\nentry = sum\nblock = block_size\n";
 
-static void test_defaults_of_the_template(void **state)
+UNIT_TEST_WITH(test_defaults_of_the_template, scratch_enter, scratch_leave)
 {
     struct tuned_table *table = load("zoo");
     struct question question;
@@ -268,7 +268,8 @@ static void test_defaults_of_the_template(void **state)
     tuned_free(table);
 }
 
-static void test_a_value_left_out_is_the_default_where_that_is_known(void **state)
+UNIT_TEST_WITH(test_a_value_left_out_is_the_default_where_that_is_known, scratch_enter,
+               scratch_leave)
 {
     struct tuned_table *table = load("zoo");
     struct question question;
@@ -283,7 +284,7 @@ static void test_a_value_left_out_is_the_default_where_that_is_known(void **stat
     tuned_free(table);
 }
 
-static void test_questions_that_are_none(void **state)
+UNIT_TEST(test_questions_that_are_none)
 {
     struct tuned_table *table = load("zoo");
     struct tuned_gpu nameless = {0};
@@ -324,7 +325,7 @@ static void assert_defined(const struct tuned_table *table, const char *words, c
     assert_int_equal(tuned_define(table, &question.query, &match, &definitions), TUNED_INVALID);
 }
 
-static void test_definitions(void **state)
+UNIT_TEST_WITH(test_definitions, scratch_enter, scratch_leave)
 {
     struct tuned_table *table = load("zoo");
     assert_defined(table, "n=5 type=double", "-DBLOCK_SIZE=3 -DTYPE=TYPE_DOUBLE");
@@ -336,7 +337,7 @@ static void test_definitions(void **state)
     tuned_free(table);
 }
 
-static void test_real_numbers_stay_real(void **state)
+UNIT_TEST(test_real_numbers_stay_real)
 {
     struct tuned_table *table =
         load_text("[a 1]\nkernel = a\ntemplate = a\ntemplate_hash = x\ngpu = G\n"
@@ -353,7 +354,7 @@ static void test_real_numbers_stay_real(void **state)
     tuned_free(table);
 }
 
-static void test_numbers_read_the_same_in_any_locale(void **state)
+UNIT_TEST(test_numbers_read_the_same_in_any_locale)
 {
     if (!comma_locale_enter())
         skip();
@@ -361,7 +362,7 @@ static void test_numbers_read_the_same_in_any_locale(void **state)
     comma_locale_leave();
 }
 
-static void test_an_explanation_that_does_not_fit_is_cut(void **state)
+UNIT_TEST(test_an_explanation_that_does_not_fit_is_cut)
 {
     struct tuned_table *table = load("zoo");
     struct question question;
@@ -376,7 +377,7 @@ static void test_an_explanation_that_does_not_fit_is_cut(void **state)
     tuned_free(table);
 }
 
-static void test_bundle(void **state)
+UNIT_TEST_WITH(test_bundle, scratch_enter, scratch_leave)
 {
     struct tuned_table *table;
     struct tuned_error error;
@@ -408,7 +409,7 @@ static void test_bundle(void **state)
     tuned_free(table);
 }
 
-static void test_no_context_is_an_error(void **state)
+UNIT_TEST(test_no_context_is_an_error)
 {
     struct tuned_gpu gpu = {.sm_count = 7};
     struct tuned_error error;
@@ -419,7 +420,7 @@ static void test_no_context_is_an_error(void **state)
     assert_int_equal(device, -1);
 }
 
-static void test_what_a_cover_says_of_itself(void **state)
+UNIT_TEST(test_what_a_cover_says_of_itself)
 {
     struct tuned_table *table = load_text(COVER);
     struct question question;
@@ -529,7 +530,7 @@ static double time_of_looking_up(const struct tuned_table *table)
 }
 
 /* 20 µs are promised for 500 configurations of 5000. How fast this machine is, comparing all shows. */
-static void test_a_lookup_is_much_faster_than_comparing_all(void **state)
+UNIT_TEST(test_a_lookup_is_much_faster_than_comparing_all)
 {
     enum { ATTEMPTS = 100 }; /* short ones, between interruptions */
     char *text = many();
@@ -563,7 +564,7 @@ static void *ask_all(void *user)
     return result;
 }
 
-static void test_threads_share_a_table(void **state)
+UNIT_TEST(test_threads_share_a_table)
 {
     char *text = many();
     struct tuned_table *table = load_text(text);
@@ -605,7 +606,7 @@ static char *large_cover(void)
 
 /* 5 µs are promised. Fails if a look-up takes as long as many comparisons of strings, which show how fast this
  * machine is. */
-static void test_a_large_cover_answers_quickly(void **state)
+UNIT_TEST(test_a_large_cover_answers_quickly)
 {
     enum { ROUNDS = 100, ATTEMPTS = 50, STRINGS = 1000 };
     char *text = large_cover();
@@ -634,25 +635,4 @@ static void test_a_large_cover_answers_quickly(void **state)
     assert_true(lookup_us < 4 * strings_us);
     tuned_free(table);
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_found_and_why),
-        SCRATCH_TEST(test_defaults_of_the_template),
-        SCRATCH_TEST(test_a_value_left_out_is_the_default_where_that_is_known),
-        cmocka_unit_test(test_questions_that_are_none),
-        SCRATCH_TEST(test_definitions),
-        cmocka_unit_test(test_real_numbers_stay_real),
-        cmocka_unit_test(test_numbers_read_the_same_in_any_locale),
-        cmocka_unit_test(test_an_explanation_that_does_not_fit_is_cut),
-        SCRATCH_TEST(test_bundle),
-        cmocka_unit_test(test_no_context_is_an_error),
-        cmocka_unit_test(test_what_a_cover_says_of_itself),
-        cmocka_unit_test(test_a_lookup_is_much_faster_than_comparing_all),
-        cmocka_unit_test(test_a_large_cover_answers_quickly),
-        cmocka_unit_test(test_threads_share_a_table),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

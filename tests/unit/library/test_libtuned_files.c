@@ -46,13 +46,7 @@ static char *limited_strdup(const char *text)
 
 #include "unit/cover_fixture.h"
 #include "unit/scratch.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 #define HEAD                                                                                       \
     "[sum 1]\nkernel = sum\ntemplate = sum\ntemplate_hash = 0123\ngpu = Alpha\n"                   \
@@ -96,7 +90,7 @@ static int load_exactly(const char *text, size_t length)
     return code;
 }
 
-static void test_what_a_file_says(void **state)
+UNIT_TEST_WITH(test_what_a_file_says, scratch_enter, leave_files)
 {
     assert_int_equal(load_exactly(good, strlen(good)), 0);
     assert_int_equal(tuned_count(table), 2);
@@ -121,13 +115,13 @@ static void test_what_a_file_says(void **state)
     tuned_free(NULL);
 }
 
-static void test_no_sections_are_an_empty_table(void **state)
+UNIT_TEST_WITH(test_no_sections_are_an_empty_table, scratch_enter, leave_files)
 {
     assert_int_equal(load_exactly("", 0), 0);
     assert_int_equal(tuned_count(table), 0);
 }
 
-static void test_what_is_refused_and_where(void **state)
+UNIT_TEST_WITH(test_what_is_refused_and_where, scratch_enter, leave_files)
 {
     static const struct {
         const char *text;
@@ -181,7 +175,7 @@ static void test_what_is_refused_and_where(void **state)
     }
 }
 
-static void test_one_bad_section_costs_itself_alone(void **state)
+UNIT_TEST_WITH(test_one_bad_section_costs_itself_alone, scratch_enter, leave_files)
 {
     static const char text[] = HEAD "parameter.a = 1\n"
                                     "[my 1]\nproblem.n = 1\nparameter.a = 7\nkernel = My-Kernel\n"
@@ -196,7 +190,7 @@ static void test_one_bad_section_costs_itself_alone(void **state)
     assert_string_equal(error.message, "");
 }
 
-static void test_lines_and_bytes_that_inih_would_cut(void **state)
+UNIT_TEST_WITH(test_lines_and_bytes_that_inih_would_cut, scratch_enter, leave_files)
 {
     char line[400];
     memset(line, 'x', sizeof line);
@@ -208,7 +202,7 @@ static void test_lines_and_bytes_that_inih_would_cut(void **state)
     assert_non_null(strstr(error.message, "zero byte"));
 }
 
-static void test_too_many_values(void **state)
+UNIT_TEST_WITH(test_too_many_values, scratch_enter, leave_files)
 {
     char text[8192] = HEAD;
     for (int i = 0; i <= TUNED_PARAMETERS; i++)
@@ -219,7 +213,7 @@ static void test_too_many_values(void **state)
 }
 
 /* Every beginning of a good file, and every byte of it changed: refused or not, nothing breaks. */
-static void test_damaged_files(void **state)
+UNIT_TEST_WITH(test_damaged_files, scratch_enter, leave_files)
 {
     static const char bytes[] = {'\0', '\n', '[', ']', '=', ' ', ';', '^', '.', '9', (char)0xff};
     char text[sizeof good];
@@ -236,7 +230,7 @@ static void test_damaged_files(void **state)
         }
 }
 
-static void test_missing_files(void **state)
+UNIT_TEST_WITH(test_missing_files, scratch_enter, leave_files)
 {
     assert_int_equal(tuned_load(&table, "nowhere.ini", &error), TUNED_BAD_FILE);
     assert_string_equal(error.file, "nowhere.ini");
@@ -246,7 +240,7 @@ static void test_missing_files(void **state)
     assert_null(table);
 }
 
-static void test_files_have_a_limit(void **state)
+UNIT_TEST_WITH(test_files_have_a_limit, scratch_enter, leave_files)
 {
     size_t size = 16 * 1024 * 1024 + 1; /* the tuner's limit, too */
     char *large = malloc(size);
@@ -262,7 +256,7 @@ static void test_files_have_a_limit(void **state)
     free(large);
 }
 
-static void test_bad_templates(void **state)
+UNIT_TEST_WITH(test_bad_templates, scratch_enter, leave_files)
 {
     static const char *const texts[] = {"[parameters]\nBlock = 1\n",
                                         "[parameters]\nblock = ?\n",
@@ -281,7 +275,7 @@ static void test_bad_templates(void **state)
     assert_null(table->templates); /* as it was */
 }
 
-static void test_defaults_of_templates(void **state)
+UNIT_TEST_WITH(test_defaults_of_templates, scratch_enter, leave_files)
 {
     static const char text[] = "[kernel]\nsource = sum.cu\n  and more\n"
                                "[parameters]\nfinish = two_pass | atomic\n  | last_block\n"
@@ -303,7 +297,7 @@ static void test_defaults_of_templates(void **state)
     assert_true(defaults->problem.items[0].real * 2 == 1);
 }
 
-static void test_out_of_memory(void **state)
+UNIT_TEST_WITH(test_out_of_memory, scratch_enter, leave_files)
 {
     int code = TUNED_NO_MEMORY;
     long limit = 0;
@@ -327,25 +321,4 @@ static void test_out_of_memory(void **state)
     assert_true(limit > 15); /* each allocation has failed once */
     assert_true(table != NULL && tuned_at(table, tuned_count(table) - 1)->number == 2);
     free(text);
-}
-
-#define FILES_TEST(function) cmocka_unit_test_setup_teardown(function, scratch_enter, leave_files)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        FILES_TEST(test_what_a_file_says),
-        FILES_TEST(test_no_sections_are_an_empty_table),
-        FILES_TEST(test_what_is_refused_and_where),
-        FILES_TEST(test_one_bad_section_costs_itself_alone),
-        FILES_TEST(test_lines_and_bytes_that_inih_would_cut),
-        FILES_TEST(test_too_many_values),
-        FILES_TEST(test_damaged_files),
-        FILES_TEST(test_missing_files),
-        FILES_TEST(test_files_have_a_limit),
-        FILES_TEST(test_bad_templates),
-        FILES_TEST(test_defaults_of_templates),
-        FILES_TEST(test_out_of_memory),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

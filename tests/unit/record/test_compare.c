@@ -88,7 +88,7 @@ static enum compare_status status_of(double a_ns, double b_ns, double spread, do
 
 /* --- Times --- */
 
-static void test_samples_tell_a_difference_from_noise(void **state)
+UNIT_TEST(test_samples_tell_a_difference_from_noise)
 {
     assert_int_equal(status_of(20000, 20000, 0.02, 32), COMPARE_SAME);
     assert_int_equal(status_of(20000, 20600, 0.02, 32), COMPARE_SLOWER);
@@ -97,7 +97,7 @@ static void test_samples_tell_a_difference_from_noise(void **state)
     assert_int_equal(status_of(20000, 20600, 0.8, 32), COMPARE_SAME);
 }
 
-static void test_intervals_stand_in_for_samples(void **state)
+UNIT_TEST(test_intervals_stand_in_for_samples)
 {
     struct sides sides = {0};
     add(&sides.a, "sum", 1, 256, 20000);
@@ -120,7 +120,7 @@ static void test_intervals_stand_in_for_samples(void **state)
 }
 
 /* Halves of one run are the same, however often: no more than 1 in 20 may be told apart. */
-static void test_false_alarms_are_rare(void **state)
+UNIT_TEST(test_false_alarms_are_rare)
 {
     int alarms = 0;
     for (uint64_t run = 1; run <= 100; run++) {
@@ -143,7 +143,7 @@ static void set_cache(struct compare_item *item, const char *cache)
 }
 
 /* Only what has no counterpart in its own cache state is compared with the other state. */
-static void test_cold_is_compared_with_cold(void **state)
+UNIT_TEST(test_cold_is_compared_with_cold)
 {
     struct sides sides = {0};
     set_cache(add(&sides.a, "sum", 1, 256, 10000), "warm");
@@ -165,7 +165,7 @@ static void add_tie(struct compare_item *item, const struct bindings *parameters
     bindings_copy(ARRAY_APPEND(item->entry.ties, item->entry.tie_count), parameters);
 }
 
-static void test_winners_of_one_tie_set_are_tied(void **state)
+UNIT_TEST(test_winners_of_one_tie_set_are_tied)
 {
     struct sides sides = {0};
     add(&sides.a, "sum", 1, 256, 20000);
@@ -183,16 +183,4 @@ static void test_winners_of_one_tie_set_are_tied(void **state)
     compare(&sides);
     assert_int_equal(sides.comparisons[0].configuration, COMPARE_TIED);
     release(&sides);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_samples_tell_a_difference_from_noise),
-        cmocka_unit_test(test_intervals_stand_in_for_samples),
-        cmocka_unit_test(test_false_alarms_are_rare),
-        cmocka_unit_test(test_cold_is_compared_with_cold),
-        cmocka_unit_test(test_winners_of_one_tie_set_are_tied),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@ static struct gpu known_gpu(const char *arch)
 }
 
 /* Twice the memory clock times the bus is the published bandwidth, within a few per cent. */
-static void memory_figures_give_the_published_bandwidth(void **state)
+UNIT_TEST(memory_figures_give_the_published_bandwidth)
 {
     static const struct {
         const char *arch;
@@ -34,7 +34,7 @@ static void memory_figures_give_the_published_bandwidth(void **state)
     }
 }
 
-static void unknown_architectures_are_refused_with_the_known_ones(void **state)
+UNIT_TEST(unknown_architectures_are_refused_with_the_known_ones)
 {
     static const char *const wrong[] = {"",       "90",     "sm_",           "sm_9",
                                         "sm_91",  "sm_90b", "sm_90aa",       "SM_90",
@@ -48,7 +48,7 @@ static void unknown_architectures_are_refused_with_the_known_ones(void **state)
     }
 }
 
-static void expressions_see_every_attribute_by_name(void **state)
+UNIT_TEST(expressions_see_every_attribute_by_name)
 {
     struct gpu gpu = known_gpu("sm_90");
     struct bindings bindings = {0};
@@ -85,7 +85,7 @@ static bool too_new(const struct gpu *gpu, int status)
  * From 8.0 on each block costs 1 KiB of shared memory more than it declares. There are two named barriers per block
  * slot on 9.0 and 10.0, and one on 12.0; on older GPUs, they set no limit.
  */
-static void occupancy_is_limited(void **state)
+UNIT_TEST(occupancy_is_limited)
 {
     static const struct {
         const char *arch;
@@ -145,7 +145,7 @@ static void occupancy_is_limited(void **state)
     }
 }
 
-static void the_table_agrees_with_the_calculator_on_blocks(void **state)
+UNIT_TEST(the_table_agrees_with_the_calculator_on_blocks)
 {
     static const char *const archs[] = {"sm_75",  "sm_80",  "sm_86",  "sm_87",  "sm_89", "sm_90",
                                         "sm_100", "sm_103", "sm_110", "sm_120", "sm_121"};
@@ -159,16 +159,4 @@ static void the_table_agrees_with_the_calculator_on_blocks(void **state)
         assert_int_equal(status, 0);
         assert_int_equal(occupancy.blocks_per_sm, gpu.attributes[GPU_max_blocks_per_sm]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_figures_give_the_published_bandwidth),
-        cmocka_unit_test(unknown_architectures_are_refused_with_the_known_ones),
-        cmocka_unit_test(expressions_see_every_attribute_by_name),
-        cmocka_unit_test(occupancy_is_limited),
-        cmocka_unit_test(the_table_agrees_with_the_calculator_on_blocks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,14 +26,14 @@ static void assert_ranking(const size_t expected[6])
         assert_int_equal(indices[i], expected[i]);
 }
 
-static void test_ranks_the_winner_then_by_time_then_the_rest_by_parameters(void **state)
+UNIT_TEST_WITH(test_ranks_the_winner_then_by_time_then_the_rest_by_parameters, enter, leave)
 {
     assert_ranking((const size_t[]){1, 3, 0, 4, 5, 2});
     study.has_winner = false;
     assert_ranking((const size_t[]){3, 1, 0, 4, 5, 2});
 }
 
-static void test_ranks_compiled_variants_by_occupancy(void **state)
+UNIT_TEST_WITH(test_ranks_compiled_variants_by_occupancy, enter, leave)
 {
     const double occupancies[] = {0.5, 1, 0, 0.75, 0.5, 0};
     for (size_t i = 0; i < study.result_count; i++) {
@@ -46,7 +46,7 @@ static void test_ranks_compiled_variants_by_occupancy(void **state)
 }
 
 /* Its twin's time and figures, but no samples: these were taken once. */
-static void test_a_duplicate_has_what_was_measured_for_its_twin(void **state)
+UNIT_TEST_WITH(test_a_duplicate_has_what_was_measured_for_its_twin, enter, leave)
 {
     fixture_duplicate(&study, 0);
     study_link_twins(&study);
@@ -62,7 +62,7 @@ static void test_a_duplicate_has_what_was_measured_for_its_twin(void **state)
     assert_int_equal(duplicate->runs, 1);
 }
 
-static void test_a_duplicate_without_its_twin_has_no_time(void **state)
+UNIT_TEST_WITH(test_a_duplicate_without_its_twin_has_no_time, enter, leave)
 {
     fixture_duplicate(&study, 0);
     study.results[0].run_hash[0] = '\0';
@@ -75,7 +75,7 @@ static void test_a_duplicate_without_its_twin_has_no_time(void **state)
 }
 
 /* A twin that failed leaves its duplicates without a time; of several twins, the first counts. */
-static void test_duplicates_follow_the_first_twin(void **state)
+UNIT_TEST_WITH(test_duplicates_follow_the_first_twin, enter, leave)
 {
     for (size_t i = 2; i < 4; i++) /* a compile error and one that was measured */
         strcpy(study.results[i].run_hash, "ffeeddccbbaa99887766554433221100");
@@ -86,18 +86,4 @@ static void test_duplicates_follow_the_first_twin(void **state)
     assert_int_equal(study.results[6].time.count, 0);
     assert_int_equal(study.results[7].twin, 0);
     assert_int_equal(study_count(&study, OUTCOME_MEASURED), 3);
-}
-
-#define STUDY_TEST(function) cmocka_unit_test_setup_teardown(function, enter, leave)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STUDY_TEST(test_ranks_the_winner_then_by_time_then_the_rest_by_parameters),
-        STUDY_TEST(test_ranks_compiled_variants_by_occupancy),
-        STUDY_TEST(test_a_duplicate_has_what_was_measured_for_its_twin),
-        STUDY_TEST(test_a_duplicate_without_its_twin_has_no_time),
-        STUDY_TEST(test_duplicates_follow_the_first_twin),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,7 +57,7 @@ static void assert_entries_equal(const struct tuned_entry *actual,
     free(right);
 }
 
-static void test_entry_says_what_the_study_found(void **state)
+UNIT_TEST_WITH(test_entry_says_what_the_study_found, scratch_enter, scratch_leave)
 {
     struct tuned_entry entry = fixture_entry();
     assert_int_equal(strncmp(entry.section, "reduce_sum ", 11), 0);
@@ -101,7 +101,7 @@ static void assert_refused(const char *from, const char *to, int line, const cha
     assert_non_null(strstr(error.message, message));
 }
 
-static void test_refuses_damaged_files_at_their_line(void **state)
+UNIT_TEST_WITH(test_refuses_damaged_files_at_their_line, scratch_enter, scratch_leave)
 {
     enum { SECTION = 9 }; /* behind seven lines of comment and an empty one */
     static const struct {
@@ -144,7 +144,7 @@ static void test_refuses_damaged_files_at_their_line(void **state)
     assert_refused("gpu = NVIDIA H200", text, SECTION + 4, "longer than 197 bytes");
 }
 
-static void test_long_commands_are_cut_to_their_line(void **state)
+UNIT_TEST_WITH(test_long_commands_are_cut_to_their_line, scratch_enter, scratch_leave)
 {
     struct study study;
     struct tuned_entry entry;
@@ -162,7 +162,7 @@ static void test_long_commands_are_cut_to_their_line(void **state)
     tuned_file_release(&tuned);
 }
 
-static void test_does_not_write_what_would_not_read_back(void **state)
+UNIT_TEST_WITH(test_does_not_write_what_would_not_read_back, scratch_enter, scratch_leave)
 {
     write_entry("tuned.ini", fixture_entry());
     char *before = scratch_read("tuned.ini");
@@ -191,7 +191,7 @@ static int update_as(int number)
     return tuned_file_update("results/tuned.ini", &entry, 1, &taken, NULL);
 }
 
-static void test_updates_at_once_lose_no_entry(void **state)
+UNIT_TEST_WITH(test_updates_at_once_lose_no_entry, scratch_enter, scratch_leave)
 {
     enum { WRITERS = 8 };
     pid_t children[WRITERS];
@@ -234,7 +234,8 @@ static void assert_only_entry(bool incomplete, int registers)
     tuned_file_release(&tuned);
 }
 
-static void test_an_incomplete_entry_does_not_replace_a_complete_one(void **state)
+UNIT_TEST_WITH(test_an_incomplete_entry_does_not_replace_a_complete_one, scratch_enter,
+               scratch_leave)
 {
     assert_int_equal(update(true, '0', 1), 1);
     assert_int_equal(update(true, '0', 2), 1);
@@ -380,7 +381,7 @@ static void assert_same_file(const char *path, const struct tuned_file *tuned)
     tuned_free(table);
 }
 
-static void test_tuner_and_library_read_what_was_written(void **state)
+UNIT_TEST_WITH(test_tuner_and_library_read_what_was_written, scratch_enter, scratch_leave)
 {
     struct tuned_file written = {0};
     struct tuned_file read;
@@ -400,7 +401,7 @@ static void test_tuner_and_library_read_what_was_written(void **state)
     tuned_file_release(&written);
 }
 
-static void test_the_locale_changes_nothing(void **state)
+UNIT_TEST_WITH(test_the_locale_changes_nothing, scratch_enter, scratch_leave)
 {
     if (!comma_locale_enter())
         skip();
@@ -424,7 +425,7 @@ static void write_spelling(const char *text)
     free(line);
 }
 
-static void test_every_spelling_is_the_same_to_both(void **state)
+UNIT_TEST_WITH(test_every_spelling_is_the_same_to_both, scratch_enter, scratch_leave)
 {
     static const struct {
         const char *text;
@@ -464,7 +465,7 @@ static void test_every_spelling_is_the_same_to_both(void **state)
     }
 }
 
-static void test_comment_on_a_replaced_line_survives(void **state)
+UNIT_TEST_WITH(test_comment_on_a_replaced_line_survives, scratch_enter, scratch_leave)
 {
     struct tuned_entry entry = fixture_entry();
     write_spelling("512 ; slower with 1024");
@@ -472,21 +473,4 @@ static void test_comment_on_a_replaced_line_survives(void **state)
     char *text = scratch_read("tuned.ini");
     assert_non_null(strstr(text, "\n; slower with 1024\n"));
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(test_entry_says_what_the_study_found),
-        SCRATCH_TEST(test_refuses_damaged_files_at_their_line),
-        SCRATCH_TEST(test_long_commands_are_cut_to_their_line),
-        SCRATCH_TEST(test_does_not_write_what_would_not_read_back),
-        SCRATCH_TEST(test_updates_at_once_lose_no_entry),
-        SCRATCH_TEST(test_an_incomplete_entry_does_not_replace_a_complete_one),
-        SCRATCH_TEST(test_tuner_and_library_read_what_was_written),
-        SCRATCH_TEST(test_the_locale_changes_nothing),
-        SCRATCH_TEST(test_every_spelling_is_the_same_to_both),
-        SCRATCH_TEST(test_comment_on_a_replaced_line_survives),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

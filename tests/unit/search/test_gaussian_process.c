@@ -46,7 +46,7 @@ static const uint32_t *point(const struct bench *bench, size_t index)
     return bench->points + index * DIMENSIONS;
 }
 
-static void a_covariance_is_1_for_equal_points_and_less_for_others(void **state)
+UNIT_TEST_WITH(a_covariance_is_1_for_equal_points_and_less_for_others, make_bench, free_bench)
 {
     struct bench *bench = *state;
     const struct covariance *covariance = &bench->process.covariance;
@@ -91,7 +91,7 @@ static void predict_directly(const struct bench *bench, const double *targets, s
 }
 
 /* Candidates before and after rows, rows before and after targets: the order does not matter. */
-static void predictions_are_right_in_whatever_order_things_come(void **state)
+UNIT_TEST_WITH(predictions_are_right_in_whatever_order_things_come, make_bench, free_bench)
 {
     struct bench *bench = *state;
     struct candidates candidates;
@@ -123,7 +123,7 @@ static void predictions_are_right_in_whatever_order_things_come(void **state)
 }
 
 /* Only the first parameter matters: its relevance grows, the others' shrinks. */
-static void learning_tells_what_matters(void **state)
+UNIT_TEST_WITH(learning_tells_what_matters, make_bench, free_bench)
 {
     struct bench *bench = *state;
     struct covariance *covariance = &bench->process.covariance;
@@ -137,16 +137,4 @@ static void learning_tells_what_matters(void **state)
     assert_true(covariance->parameters[0].learnt[COVARIANCE_RELEVANCE] > 0.5);
     assert_true(covariance->parameters[1].learnt[COVARIANCE_RELEVANCE] < -0.5);
     assert_true(covariance->parameters[2].learnt[COVARIANCE_RELEVANCE] < -0.5);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_bench, free_bench)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_covariance_is_1_for_equal_points_and_less_for_others),
-        TEST(predictions_are_right_in_whatever_order_things_come),
-        TEST(learning_tells_what_matters),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

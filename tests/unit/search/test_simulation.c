@@ -32,7 +32,7 @@ static void write_file(void)
     assert_int_equal(fclose(stream), 0);
 }
 
-static void a_t4_file_is_a_space(void **state)
+UNIT_TEST_WITH(a_t4_file_is_a_space, scratch_enter, scratch_leave)
 {
     struct measured_space measured;
     struct error error;
@@ -48,7 +48,7 @@ static void a_t4_file_is_a_space(void **state)
     measured_space_release(&measured);
 }
 
-static void results_with_other_parameters_are_refused(void **state)
+UNIT_TEST_WITH(results_with_other_parameters_are_refused, scratch_enter, scratch_leave)
 {
     struct measured_space measured;
     struct error error;
@@ -69,7 +69,7 @@ static void results_with_other_parameters_are_refused(void **state)
 }
 
 /* After all points, everything is found; after one, the expected shares are known. */
-static void shares_and_gaps_are_means_over_searches(void **state)
+UNIT_TEST_WITH(shares_and_gaps_are_means_over_searches, scratch_enter, scratch_leave)
 {
     struct measured_space measured;
     struct error error;
@@ -111,7 +111,7 @@ static int read_text(const char *metadata, const char *results, struct t4_file *
     return t4_file_read("a.t4.json", file, error);
 }
 
-static void times_have_units(void **state)
+UNIT_TEST_WITH(times_have_units, scratch_enter, scratch_leave)
 {
     struct t4_file file;
     struct error error;
@@ -132,7 +132,7 @@ static void times_have_units(void **state)
     t4_file_release(&file);
 }
 
-static void what_is_not_t4_is_refused_with_its_place(void **state)
+UNIT_TEST_WITH(what_is_not_t4_is_refused_with_its_place, scratch_enter, scratch_leave)
 {
     static const struct {
         const char *results, *message;
@@ -159,16 +159,4 @@ static void what_is_not_t4_is_refused_with_its_place(void **state)
     assert_int_equal(scratch_write("b.json", "{}\n"), 0);
     assert_int_equal(t4_file_read("b.json", &file, &error), ERROR_CONFIG);
     assert_non_null(strstr(error.message, "the array 'results' is missing"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(a_t4_file_is_a_space),
-        SCRATCH_TEST(results_with_other_parameters_are_refused),
-        SCRATCH_TEST(shares_and_gaps_are_means_over_searches),
-        SCRATCH_TEST(times_have_units),
-        SCRATCH_TEST(what_is_not_t4_is_refused_with_its_place),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

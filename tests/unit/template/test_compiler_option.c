@@ -14,15 +14,7 @@ static void check_case(void *user, const struct test_case *test)
                      test->fields[1]);
 }
 
-static void options(void **state)
+UNIT_TEST(options)
 {
     cases_run(CASES, check_case, NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

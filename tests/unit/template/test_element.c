@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <math.h>
 
-static void types(void **state)
+UNIT_TEST(types)
 {
     static const struct {
         const char *name;
@@ -30,7 +30,7 @@ static void types(void **state)
     assert_null(element_names()[ELEMENT_TYPE_COUNT]);
 }
 
-static void names_count_to_their_length(void **state)
+UNIT_TEST(names_count_to_their_length)
 {
     assert_int_equal(element_from_name("int32 x", 5), ELEMENT_INT32);
     assert_int_equal(element_from_name("int32", 4), -1);
@@ -39,7 +39,7 @@ static void names_count_to_their_length(void **state)
     assert_int_equal(element_from_name("", 0), -1);
 }
 
-static void poison_is_no_number(void **state)
+UNIT_TEST(poison_is_no_number)
 {
     float single;
     double real;
@@ -50,7 +50,7 @@ static void poison_is_no_number(void **state)
 }
 
 /* For a maximum or a minimum taken with what stood there; not in bytes, for which both are frequent answers. */
-static void poison_is_small_or_large(void **state)
+UNIT_TEST(poison_is_small_or_large)
 {
     unsigned small;
     int negative;
@@ -67,7 +67,7 @@ static void poison_is_small_or_large(void **state)
     assert_int_equal(element_poison_of(ELEMENT_UINT8, POISON_LARGE), element_poison(ELEMENT_UINT8));
 }
 
-static void integers_fit_or_are_refused(void **state)
+UNIT_TEST(integers_fit_or_are_refused)
 {
     static const struct {
         enum element_type type;
@@ -101,7 +101,7 @@ static void integers_fit_or_are_refused(void **state)
     }
 }
 
-static void floats_and_doubles(void **state)
+UNIT_TEST(floats_and_doubles)
 {
     float single;
     double real;
@@ -121,7 +121,7 @@ static uint16_t stored(enum element_type type, double real)
 }
 
 /* The rest is in every_half() and every_bfloat16(). */
-static void what_is_beyond_the_finite_numbers(void **state)
+UNIT_TEST(what_is_beyond_the_finite_numbers)
 {
     static const struct {
         double real;
@@ -178,12 +178,12 @@ static void check_all(enum element_type type, unsigned infinity, double (*value)
     }
 }
 
-static void every_half(void **state)
+UNIT_TEST(every_half)
 {
     check_all(ELEMENT_HALF, 0x7c00, half_value);
 }
 
-static void numbers_beyond_a_type_become_infinities(void **state)
+UNIT_TEST(numbers_beyond_a_type_become_infinities)
 {
     static const struct {
         enum element_type type;
@@ -200,7 +200,7 @@ static void numbers_beyond_a_type_become_infinities(void **state)
     }
 }
 
-static void every_bfloat16(void **state)
+UNIT_TEST(every_bfloat16)
 {
     check_all(ELEMENT_BFLOAT16, 0x7f80, bfloat16_value);
 }
@@ -211,7 +211,7 @@ static void assert_text(enum element_type type, uint64_t bits, const char *expec
     assert_string_equal(element_text(type, &bits, element_digits(type), text), expected);
 }
 
-static void elements_as_text(void **state)
+UNIT_TEST(elements_as_text)
 {
     assert_text(ELEMENT_INT8, 0x80, "-128");
     assert_text(ELEMENT_UINT8, 0x80, "128");
@@ -226,22 +226,4 @@ static void elements_as_text(void **state)
     assert_text(ELEMENT_BFLOAT16, 0x0001, "9.1835e-41");
     assert_text(ELEMENT_FLOAT, 0x3dcccccd, "0.100000001");
     assert_text(ELEMENT_DOUBLE, 0x3fb999999999999a, "0.10000000000000001");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(types),
-        cmocka_unit_test(names_count_to_their_length),
-        cmocka_unit_test(poison_is_no_number),
-        cmocka_unit_test(poison_is_small_or_large),
-        cmocka_unit_test(integers_fit_or_are_refused),
-        cmocka_unit_test(floats_and_doubles),
-        cmocka_unit_test(what_is_beyond_the_finite_numbers),
-        cmocka_unit_test(every_half),
-        cmocka_unit_test(elements_as_text),
-        cmocka_unit_test(numbers_beyond_a_type_become_infinities),
-        cmocka_unit_test(every_bfloat16),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

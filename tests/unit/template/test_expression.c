@@ -125,14 +125,14 @@ static void check_case(void *user, const struct test_case *test)
     expression_free(expression);
 }
 
-static void values_and_errors(void **state)
+UNIT_TEST(values_and_errors)
 {
     struct bindings bindings = names();
     cases_run(CASES, check_case, &bindings);
     bindings_release(&bindings);
 }
 
-static void the_same_in_every_locale(void **state)
+UNIT_TEST(the_same_in_every_locale)
 {
     if (!comma_locale_enter())
         skip();
@@ -170,7 +170,7 @@ static void assert_value(const char *text, struct value expected)
     expression_free(expression);
 }
 
-static void what_is_long_or_many(void **state)
+UNIT_TEST(what_is_long_or_many)
 {
     static const struct {
         const char *before, *unit;
@@ -205,7 +205,7 @@ static void what_is_long_or_many(void **state)
 }
 
 /* Whatever nests counts, since the parser calls itself for it. */
-static void nesting_ends_at_64(void **state)
+UNIT_TEST(nesting_ends_at_64)
 {
     static const char reason[] =
         "nested more than 64 deep; use fewer parentheses, or several constraints";
@@ -231,7 +231,7 @@ static void nesting_ends_at_64(void **state)
     }
 }
 
-static void at_most_32_names(void **state)
+UNIT_TEST(at_most_32_names)
 {
     char text[512] = "0";
     struct bindings bindings = {0};
@@ -256,7 +256,7 @@ static void at_most_32_names(void **state)
 
 /* --- names --- */
 
-static void names_each_once(void **state)
+UNIT_TEST(names_each_once)
 {
     static const char *const known[] = {"block_size", "num_load", "n", NULL};
     struct error error;
@@ -278,7 +278,7 @@ static void names_each_once(void **state)
     expression_free(expression);
 }
 
-static void inner_scopes_come_first(void **state)
+UNIT_TEST(inner_scopes_come_first)
 {
     struct bindings inner = {0};
     struct bindings outer = {0};
@@ -304,7 +304,7 @@ static void inner_scopes_come_first(void **state)
     bindings_release(&outer);
 }
 
-static void reserved_names(void **state)
+UNIT_TEST(reserved_names)
 {
     static const char *const reserved[] = {"and", "or", "not",      "true", "false",
                                            "yes", "no", "ceil_div", "min",  "log2_ceil"};
@@ -318,7 +318,7 @@ static void reserved_names(void **state)
 /* --- kinds --- */
 
 /* The value of `text` as a whole number, as a real one and as a condition; "-" for none. */
-static void values_of_a_kind(void **state)
+UNIT_TEST(values_of_a_kind)
 {
     static const struct {
         const char *text, *integer, *real, *boolean;
@@ -375,7 +375,7 @@ static void values_of_a_kind(void **state)
     bindings_release(&bindings);
 }
 
-static void failures_show_the_values(void **state)
+UNIT_TEST(failures_show_the_values)
 {
     struct bindings bindings = names();
     struct scope scope = {&bindings, NULL};
@@ -390,7 +390,7 @@ static void failures_show_the_values(void **state)
     bindings_release(&bindings);
 }
 
-static void values_in_the_order_of_the_names(void **state)
+UNIT_TEST(values_in_the_order_of_the_names)
 {
     struct expression *expression = compile("a * b <= 64 and w == 'x'");
     struct value a = value_integer(8);
@@ -412,7 +412,7 @@ static void values_in_the_order_of_the_names(void **state)
 }
 
 /* Of each text, its conditions with bars between them. */
-static void conditions_that_and_joins(void **state)
+UNIT_TEST(conditions_that_and_joins)
 {
     static const char *const cases[][2] = {
         {"n > 1 and finish == 'and' and (flag or n < 3)",
@@ -460,7 +460,7 @@ static void *evaluate_often(void *argument)
     return (void *)(uintptr_t)wrong;
 }
 
-static void threads_may_share_an_expression(void **state)
+UNIT_TEST(threads_may_share_an_expression)
 {
     pthread_t threads[4];
     struct expression *expression =
@@ -584,7 +584,7 @@ static void make_sum(struct sum *sum, uint64_t *random, int levels)
     apply(sum, operators[i].sign, &left, &right);
 }
 
-static void sums_of_whole_numbers(void **state)
+UNIT_TEST(sums_of_whole_numbers)
 {
     struct bindings bindings = names();
     struct scope scope = {&bindings, NULL};
@@ -608,25 +608,4 @@ static void sums_of_whole_numbers(void **state)
     }
     assert_true(values > 5000 && failures > 5000);
     bindings_release(&bindings);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_and_errors),
-        cmocka_unit_test(the_same_in_every_locale),
-        cmocka_unit_test(what_is_long_or_many),
-        cmocka_unit_test(nesting_ends_at_64),
-        cmocka_unit_test(at_most_32_names),
-        cmocka_unit_test(names_each_once),
-        cmocka_unit_test(inner_scopes_come_first),
-        cmocka_unit_test(reserved_names),
-        cmocka_unit_test(values_of_a_kind),
-        cmocka_unit_test(failures_show_the_values),
-        cmocka_unit_test(values_in_the_order_of_the_names),
-        cmocka_unit_test(conditions_that_and_joins),
-        cmocka_unit_test(threads_may_share_an_expression),
-        cmocka_unit_test(sums_of_whole_numbers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

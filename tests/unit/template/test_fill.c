@@ -50,7 +50,7 @@ static struct bytes filled(enum fill_kind kind, const char *const arguments[3],
         assert_memory_equal(bytes.at, expected, sizeof expected);                                  \
     } while (0)
 
-static void test_random_numbers_are_the_gpus(void **state)
+UNIT_TEST(test_random_numbers_are_the_gpus)
 {
     static const double wide[COUNT] = {-0x1.1714036630d58p-3, -0x1.e3e84dbb54148p-2,
                                        0x1.4a2741a66052p-3, 0x1.3529d93d23bep-4};
@@ -65,14 +65,14 @@ static void test_random_numbers_are_the_gpus(void **state)
     FILLED(FILL_INTEGERS, ELEMENT_FLOAT, floating, "-8", "8");
 }
 
-static void test_normal_numbers_are_the_gpus(void **state)
+UNIT_TEST(test_normal_numbers_are_the_gpus)
 {
     static const double wide[COUNT] = {0x1.e132120000000p+3, 0x1.accace0000000p+3,
                                        0x1.35c5ec0000000p+3, 0x1.5a7c900000000p+3};
     FILLED(FILL_NORMAL, ELEMENT_DOUBLE, wide, "10", "2", "7");
 }
 
-static void test_normal_numbers_have_their_mean_and_deviation(void **state)
+UNIT_TEST(test_normal_numbers_have_their_mean_and_deviation)
 {
     enum { MANY = 100000 };
     static double numbers[MANY];
@@ -102,7 +102,7 @@ static int order_doubles(const void *left, const void *right)
 }
 
 /* A kernel that reads one buffer in place of another, at whatever offset, must be found out. */
-static void test_no_two_buffers_have_numbers_in_common(void **state)
+UNIT_TEST(test_no_two_buffers_have_numbers_in_common)
 {
     static double sets[4][MANY_MORE];
     static const char *const seeds[4] = {NULL, NULL, "1", "2"};
@@ -123,7 +123,7 @@ static void test_no_two_buffers_have_numbers_in_common(void **state)
         }
 }
 
-static void test_a_stated_seed_gives_the_same_numbers_in_every_buffer(void **state)
+UNIT_TEST(test_a_stated_seed_gives_the_same_numbers_in_every_buffer)
 {
     static const char *const arguments[3] = {"-1", "1", "7"};
     double a[COUNT];
@@ -133,7 +133,7 @@ static void test_a_stated_seed_gives_the_same_numbers_in_every_buffer(void **sta
     assert_memory_equal(a, b, sizeof a);
 }
 
-static void test_every_data_set_has_numbers_of_its_own(void **state)
+UNIT_TEST(test_every_data_set_has_numbers_of_its_own)
 {
     struct fill fill = {.kind = FILL_UNIFORM, .buffer = "in", .argument_count = 2};
     struct bindings none = {0};
@@ -153,7 +153,7 @@ static void test_every_data_set_has_numbers_of_its_own(void **state)
 }
 
 /* Rounding to the type must not reach the end of the range. */
-static void test_uniform_never_yields_its_end(void **state)
+UNIT_TEST(test_uniform_never_yields_its_end)
 {
     static uint16_t half[MANY_MORE];
     static float single[MANY_MORE];
@@ -176,7 +176,7 @@ static void test_uniform_never_yields_its_end(void **state)
 }
 
 /* A double cannot hold these. */
-static void test_integers_of_64_bits_are_exact(void **state)
+UNIT_TEST(test_integers_of_64_bits_are_exact)
 {
     static const int64_t odd[COUNT] = {9007199254740993, 9007199254740993, 9007199254740993,
                                        9007199254740993};
@@ -193,7 +193,7 @@ static void test_integers_of_64_bits_are_exact(void **state)
     }
 }
 
-static void test_whole_numbers_wrap(void **state)
+UNIT_TEST(test_whole_numbers_wrap)
 {
     static const uint8_t counting[COUNT] = {250, 253, 0, 3};
     static const uint32_t minus_one[COUNT] = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
@@ -207,7 +207,7 @@ static void test_whole_numbers_wrap(void **state)
     FILLED(FILL_CONSTANT, ELEMENT_INT16, zero, "0");
 }
 
-static void test_without_a_fill_it_is_poison(void **state)
+UNIT_TEST(test_without_a_fill_it_is_poison)
 {
     static const uint32_t poison[COUNT] = {0xa5a5a5a5, 0xa5a5a5a5, 0xa5a5a5a5, 0xa5a5a5a5};
     FILLED(FILL_NONE, ELEMENT_UINT32, poison, NULL);
@@ -228,7 +228,7 @@ static void write_npy(const char *path)
     assert_int_equal(fclose(file), 0);
 }
 
-static void test_files(void **state)
+UNIT_TEST_WITH(test_files, scratch_enter, scratch_leave)
 {
     static const int16_t expected[COUNT] = {1, 2, 3, 4};
     char path[] = "four.npy";
@@ -249,7 +249,7 @@ static void test_files(void **state)
 }
 
 /* A 2 x 2 shape is all border; of 4 elements in a row two are. */
-static void test_borders_are_zero(void **state)
+UNIT_TEST(test_borders_are_zero)
 {
     static const float row[COUNT] = {0, 7, 7, 0};
     static const float square[COUNT] = {0};
@@ -276,7 +276,7 @@ static void test_borders_are_zero(void **state)
 }
 
 /* Its contents are not read. Whoever copies a file may keep its date, but not hide that it is another one. */
-static void test_a_large_file_with_its_old_date_is_another_one(void **state)
+UNIT_TEST_WITH(test_a_large_file_with_its_old_date_is_another_one, scratch_enter, scratch_leave)
 {
     struct buffer buffer = {.fill = {.kind = FILL_FILE, .path = (char *)"large.npy"}};
     const struct template template = {.buffers = &buffer, .buffer_count = 1};
@@ -296,7 +296,7 @@ static void test_a_large_file_with_its_old_date_is_another_one(void **state)
 }
 
 /* On another machine, a hash is what a copy is found by. */
-static void test_two_large_files_of_one_date_are_two(void **state)
+UNIT_TEST_WITH(test_two_large_files_of_one_date_are_two, scratch_enter, scratch_leave)
 {
     static const char *const paths[] = {"a.npy", "b.npy"};
     struct buffer buffers[] = {{.fill = {.kind = FILL_FILE, .path = (char *)"a.npy"}},
@@ -313,27 +313,4 @@ static void test_two_large_files_of_one_date_are_two(void **state)
     assert_string_not_equal(json_string_value(json_object_get(hashes, "a.npy")),
                             json_string_value(json_object_get(hashes, "b.npy")));
     json_decref(hashes);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_numbers_are_the_gpus),
-        cmocka_unit_test(test_normal_numbers_are_the_gpus),
-        cmocka_unit_test(test_normal_numbers_have_their_mean_and_deviation),
-        cmocka_unit_test(test_no_two_buffers_have_numbers_in_common),
-        cmocka_unit_test(test_a_stated_seed_gives_the_same_numbers_in_every_buffer),
-        cmocka_unit_test(test_every_data_set_has_numbers_of_its_own),
-        cmocka_unit_test(test_uniform_never_yields_its_end),
-        cmocka_unit_test(test_integers_of_64_bits_are_exact),
-        cmocka_unit_test(test_whole_numbers_wrap),
-        cmocka_unit_test(test_without_a_fill_it_is_poison),
-        cmocka_unit_test(test_borders_are_zero),
-        cmocka_unit_test_setup_teardown(test_files, scratch_enter, scratch_leave),
-        cmocka_unit_test_setup_teardown(test_two_large_files_of_one_date_are_two, scratch_enter,
-                                        scratch_leave),
-        cmocka_unit_test_setup_teardown(test_a_large_file_with_its_old_date_is_another_one,
-                                        scratch_enter, scratch_leave),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

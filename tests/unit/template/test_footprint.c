@@ -48,21 +48,21 @@ static struct footprint footprint(const char *text, bool cold, struct error *ref
 #define OUT "[buffer.out]\ntype = int32\nlength = n\naccess = write\n"
 #define EXPECT_OUT "[expect.out]\nreference = constant(0)\ncompare = exact\n"
 
-static void every_buffer_has_guards(void **state)
+UNIT_TEST_WITH(every_buffer_has_guards, scratch_enter, scratch_leave)
 {
     struct footprint one = footprint(OUT EXPECT_OUT, false, NULL);
     assert_int_equal(one.bytes, ARENA + 2 * (4000 + GUARDS)); /* and what is expected of it */
     assert_int_equal(one.largest_bytes, 4000 + GUARDS);
 }
 
-static void cold_measuring_reads_twice_the_l2(void **state)
+UNIT_TEST_WITH(cold_measuring_reads_twice_the_l2, scratch_enter, scratch_leave)
 {
     assert_int_equal(footprint(OUT EXPECT_OUT, true, NULL).bytes -
                          footprint(OUT EXPECT_OUT, false, NULL).bytes,
                      2 << 20);
 }
 
-static void read_write_buffers_are_kept_twice(void **state)
+UNIT_TEST_WITH(read_write_buffers_are_kept_twice, scratch_enter, scratch_leave)
 {
     struct footprint found =
         footprint("[buffer.x]\ntype = int8\nlength = n + 1\naccess = read_write\n"
@@ -72,7 +72,7 @@ static void read_write_buffers_are_kept_twice(void **state)
     assert_int_equal(found.bytes, ARENA + 2 * (1008 + GUARDS) + 2 * (4000 + GUARDS));
 }
 
-static void floats_are_expected_in_double(void **state)
+UNIT_TEST_WITH(floats_are_expected_in_double, scratch_enter, scratch_leave)
 {
     struct footprint found =
         footprint("[buffer.x]\ntype = float\nlength = n\naccess = write\n"
@@ -81,7 +81,7 @@ static void floats_are_expected_in_double(void **state)
     assert_int_equal(found.bytes, ARENA + 4000 + 8000 + 2 * GUARDS);
 }
 
-static void scratch_counts_where_it_is_large_and_known(void **state)
+UNIT_TEST_WITH(scratch_counts_where_it_is_large_and_known, scratch_enter, scratch_leave)
 {
     uint64_t without = footprint(OUT EXPECT_OUT, false, NULL).bytes;
     uint64_t small = footprint("[buffer.s]\ntype = int8\nlength = n\naccess = scratch\n"
@@ -101,7 +101,7 @@ static void scratch_counts_where_it_is_large_and_known(void **state)
     assert_int_equal(unknown, without);
 }
 
-static void sizes_do_not_overflow(void **state)
+UNIT_TEST_WITH(sizes_do_not_overflow, scratch_enter, scratch_leave)
 {
     struct footprint found =
         footprint("[buffer.x]\ntype = double\nlength = n * 2^52\naccess = read\n"
@@ -111,7 +111,7 @@ static void sizes_do_not_overflow(void **state)
     assert_true(found.bytes == UINT64_MAX);
 }
 
-static void a_refusal_says_what_is_needed_and_there(void **state)
+UNIT_TEST_WITH(a_refusal_says_what_is_needed_and_there, scratch_enter, scratch_leave)
 {
     struct error refusal;
     (void)footprint("[buffer.big]\ntype = float\nlength = n * 1000000\naccess = read\n"
@@ -124,7 +124,7 @@ static void a_refusal_says_what_is_needed_and_there(void **state)
 }
 
 /* What depends on a parameter counts with the values of one variant. */
-static void what_parameters_change_counts_with_their_values(void **state)
+UNIT_TEST_WITH(what_parameters_change_counts_with_their_values, scratch_enter, scratch_leave)
 {
     static const char text[] =
         "[buffer.big]\ntype = float\nlength = n * block_size\naccess = read\n"
@@ -138,19 +138,4 @@ static void what_parameters_change_counts_with_their_values(void **state)
     assert_non_null(strstr(refusal.message, "problem 'n=1000' needs 404.2 MB of device memory "
                                             "(buffer 'big' alone 400 MB)"));
     bindings_release(&parameters);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(every_buffer_has_guards),
-        SCRATCH_TEST(cold_measuring_reads_twice_the_l2),
-        SCRATCH_TEST(read_write_buffers_are_kept_twice),
-        SCRATCH_TEST(floats_are_expected_in_double),
-        SCRATCH_TEST(scratch_counts_where_it_is_large_and_known),
-        SCRATCH_TEST(what_parameters_change_counts_with_their_values),
-        SCRATCH_TEST(sizes_do_not_overflow),
-        SCRATCH_TEST(a_refusal_says_what_is_needed_and_there),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

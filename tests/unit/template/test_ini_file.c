@@ -49,7 +49,7 @@ static void check_case(void *user, const struct test_case *test)
     ini_file_release(&ini);
 }
 
-static void texts(void **state)
+UNIT_TEST(texts)
 {
     cases_run(CASES, check_case, NULL);
 }
@@ -65,7 +65,7 @@ static char *long_line(size_t length, const char *ending)
     return text;
 }
 
-static void lines_end_at_197_bytes(void **state)
+UNIT_TEST(lines_end_at_197_bytes)
 {
     static const char *const endings[] = {"", "\n", "\r\n", "\nother = 1\n"};
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
@@ -83,7 +83,7 @@ static void lines_end_at_197_bytes(void **state)
     }
 }
 
-static void long_comments_are_refused_too(void **state)
+UNIT_TEST(long_comments_are_refused_too)
 {
     char text[256];
     memset(text, ';', 220);
@@ -93,7 +93,7 @@ static void long_comments_are_refused_too(void **state)
                    "that begins with white space");
 }
 
-static void section_names_end_at_49_bytes(void **state)
+UNIT_TEST(section_names_end_at_49_bytes)
 {
     char name[64];
     char text[128];
@@ -114,7 +114,7 @@ static void section_names_end_at_49_bytes(void **state)
 }
 
 /* inih cuts only what it would repeat for a continuation, which is read without it. */
-static void keys_may_be_long(void **state)
+UNIT_TEST(keys_may_be_long)
 {
     char key[101];
     char text[128];
@@ -138,7 +138,7 @@ static void write_file(const char *bytes, size_t count)
     assert_int_equal(fclose(stream), 0);
 }
 
-static void files_are_read(void **state)
+UNIT_TEST_WITH(files_are_read, scratch_enter, scratch_leave)
 {
     struct ini_file ini;
     struct error error;
@@ -164,7 +164,7 @@ static void assert_file_refused(int line, const char *message)
     assert_int_equal(ini.count, 0);
 }
 
-static void files_that_are_no_ini(void **state)
+UNIT_TEST_WITH(files_that_are_no_ini, scratch_enter, scratch_leave)
 {
     assert_file_refused(0, "cannot open the file: No such file or directory");
     write_file("[a]\nk = \0v\n", 11);
@@ -181,18 +181,4 @@ static void files_that_are_no_ini(void **state)
     write_file(large, size);
     assert_file_refused(0, "file is larger than 16 MiB; is it INI?");
     free(large);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts),
-        cmocka_unit_test(lines_end_at_197_bytes),
-        cmocka_unit_test(long_comments_are_refused_too),
-        cmocka_unit_test(section_names_end_at_49_bytes),
-        cmocka_unit_test(keys_may_be_long),
-        SCRATCH_TEST(files_are_read),
-        SCRATCH_TEST(files_that_are_no_ini),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -80,7 +80,7 @@ static bool are_twins(const char *from, const char *to)
     return strcmp(first, second) == 0;
 }
 
-static void what_changes_a_run_changes_its_hash(void **state)
+UNIT_TEST_WITH(what_changes_a_run_changes_its_hash, scratch_enter, scratch_leave)
 {
     static const struct {
         const char *from, *to;
@@ -107,17 +107,8 @@ static void what_changes_a_run_changes_its_hash(void **state)
             fail_msg("'%s' changes nothing", changes[i].to);
 }
 
-static void what_changes_no_run_does_not(void **state)
+UNIT_TEST_WITH(what_changes_no_run_does_not, scratch_enter, scratch_leave)
 {
     assert_true(are_twins("n = 16", "n = 16"));
     assert_true(are_twins("2 != 0", "p != 0")); /* a condition that holds for both */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(what_changes_a_run_changes_its_hash),
-        SCRATCH_TEST(what_changes_no_run_does_not),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,23 +164,14 @@ static void check_case(void *user, const struct test_case *test)
     template_release(&template);
 }
 
-static void plans(void **state)
+UNIT_TEST_WITH(plans, scratch_enter, scratch_leave)
 {
     cases_run(CASES, check_case, NULL);
 }
 
-static void blocks_and_threads_are_products(void **state)
+UNIT_TEST(blocks_and_threads_are_products)
 {
     const struct step step = {.grid = {1 << 21, 1 << 21, 1 << 20}, .block = {8, 4, 2}};
     assert_true(step_blocks(&step) == (int64_t)1 << 62);
     assert_int_equal(step_threads(&step), 64);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(plans),
-        cmocka_unit_test(blocks_and_threads_are_products),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,12 +75,12 @@ static void check_case(void *user, const struct test_case *test)
     }
 }
 
-static void headers(void **state)
+UNIT_TEST_WITH(headers, scratch_enter, scratch_leave)
 {
     cases_run(CASES, check_case, NULL);
 }
 
-static void files_that_are_no_array(void **state)
+UNIT_TEST_WITH(files_that_are_no_array, scratch_enter, scratch_leave)
 {
     assert_refused("cannot open the file: No such file or directory");
     write_bytes("", 0);
@@ -94,7 +94,7 @@ static void files_that_are_no_array(void **state)
     }
 }
 
-static void headers_end_at_64_kib(void **state)
+UNIT_TEST_WITH(headers_end_at_64_kib, scratch_enter, scratch_leave)
 {
     unsigned char bytes[16] = "\x93NUMPY\x02\x00\x01\x00\x01\x00xx";
     write_bytes(bytes, sizeof bytes);
@@ -106,7 +106,7 @@ static void headers_end_at_64_kib(void **state)
 }
 
 /* A file cut anywhere is refused, and nothing beyond its end is read (the sanitizers would say). */
-static void cut_at_every_byte(void **state)
+UNIT_TEST_WITH(cut_at_every_byte, scratch_enter, scratch_leave)
 {
     static const double data[] = {1, 2, 3, 4};
     for (unsigned char version = 1; version <= 3; version++) {
@@ -129,7 +129,7 @@ static void cut_at_every_byte(void **state)
     }
 }
 
-static void cuts_are_told_apart(void **state)
+UNIT_TEST_WITH(cuts_are_told_apart, scratch_enter, scratch_leave)
 {
     static const double data[] = {1, 2, 3, 4};
     unsigned char bytes[512];
@@ -141,16 +141,4 @@ static void cuts_are_told_apart(void **state)
     assert_refused("file ends within its header");
     write_bytes(bytes, length - 1);
     assert_refused("file is shorter than its array");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(headers),
-        SCRATCH_TEST(files_that_are_no_array),
-        SCRATCH_TEST(headers_end_at_64_kib),
-        SCRATCH_TEST(cut_at_every_byte),
-        SCRATCH_TEST(cuts_are_told_apart),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

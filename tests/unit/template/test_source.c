@@ -36,7 +36,7 @@ static void expect_header(const struct source *source, size_t index, const char 
     free(real);
 }
 
-static void units_count_as_the_source_does(void **state)
+UNIT_TEST_WITH(units_count_as_the_source_does, scratch_enter, scratch_leave)
 {
     static const char *const paths[] = {"a.cu", "sub/b.cu"};
     static const char *const swapped[] = {"sub/b.cu", "a.cu"};
@@ -68,7 +68,7 @@ static void units_count_as_the_source_does(void **state)
     assert_string_not_equal(hashes[0], hashes[3]);
 }
 
-static void headers_are_followed_once_each(void **state)
+UNIT_TEST_WITH(headers_are_followed_once_each, scratch_enter, scratch_leave)
 {
     const char *const folders[] = {"include"};
     assert_int_equal(mkdir("kernels", 0700) + mkdir("kernels/include", 0700) +
@@ -101,7 +101,7 @@ static void headers_are_followed_once_each(void **state)
     assert_null(source.files);
 }
 
-static void the_first_folder_wins_as_in_the_compiler(void **state)
+UNIT_TEST_WITH(the_first_folder_wins_as_in_the_compiler, scratch_enter, scratch_leave)
 {
     const char *const folders[] = {"a", "b"};
     assert_int_equal(mkdir("a", 0700) + mkdir("b", 0700), 0);
@@ -120,7 +120,7 @@ static void the_first_folder_wins_as_in_the_compiler(void **state)
     source_release(&source);
 }
 
-static void the_hash_stands_for_every_text(void **state)
+UNIT_TEST_WITH(the_hash_stands_for_every_text, scratch_enter, scratch_leave)
 {
     char first[HASH_BYTES], other[HASH_BYTES];
     scratch_write("k.cu", "#include \"h.h\"\nint a;\n");
@@ -144,7 +144,7 @@ static void the_hash_stands_for_every_text(void **state)
     assert_string_not_equal(first, other);
 }
 
-static void the_hash_of_the_text_is_of_every_byte(void **state)
+UNIT_TEST_WITH(the_hash_of_the_text_is_of_every_byte, scratch_enter, scratch_leave)
 {
     scratch_write("k.cu", "int a;\n");
     struct source source = load("k.cu", NULL, 0);
@@ -156,7 +156,7 @@ static void the_hash_of_the_text_is_of_every_byte(void **state)
     source_release(&other);
 }
 
-static void every_header_that_include_next_can_mean_counts(void **state)
+UNIT_TEST_WITH(every_header_that_include_next_can_mean_counts, scratch_enter, scratch_leave)
 {
     const char *const folders[] = {"a", "b"};
     assert_int_equal(mkdir("a", 0700) + mkdir("b", 0700), 0);
@@ -170,7 +170,7 @@ static void every_header_that_include_next_can_mean_counts(void **state)
     source_release(&source);
 }
 
-static void what_a_toolkit_header_can_find_counts(void **state)
+UNIT_TEST_WITH(what_a_toolkit_header_can_find_counts, scratch_enter, scratch_leave)
 {
     const char *const folders[] = {"a", "b"};
     struct error error = {0};
@@ -202,7 +202,7 @@ static void what_a_toolkit_header_can_find_counts(void **state)
     source_release(&source);
 }
 
-static void a_header_that_the_toolkit_can_find_is_scanned(void **state)
+UNIT_TEST_WITH(a_header_that_the_toolkit_can_find_is_scanned, scratch_enter, scratch_leave)
 {
     static const char *const found[] = {"cuda.h", "cuda_runtime_api.h", "mma.h", "version"};
     char first[HASH_BYTES], other[HASH_BYTES];
@@ -246,7 +246,7 @@ static void expect_other_hashes(const char *const *a, size_t a_count, const char
     assert_string_not_equal(first[1], other[1]);
 }
 
-static void which_file_of_a_name_is_included_changes_the_hashes(void **state)
+UNIT_TEST_WITH(which_file_of_a_name_is_included_changes_the_hashes, scratch_enter, scratch_leave)
 {
     const char *const before[] = {"p", "q", "r"}, *const after[] = {"p", "r", "q"};
     assert_int_equal(mkdir("p", 0700) + mkdir("q", 0700) + mkdir("r", 0700), 0);
@@ -264,7 +264,7 @@ static void which_file_of_a_name_is_included_changes_the_hashes(void **state)
     expect_other_hashes((const char *[]){"p"}, 1, (const char *[]){"s"}, 1);
 }
 
-static void what_a_linked_header_includes_is_beside_the_link(void **state)
+UNIT_TEST_WITH(what_a_linked_header_includes_is_beside_the_link, scratch_enter, scratch_leave)
 {
     assert_int_equal(mkdir("p", 0700) + mkdir("store", 0700), 0);
     scratch_write("k.cu", "#include \"p/a.h\"\n#include \"linked/a.h\"\n");
@@ -279,7 +279,7 @@ static void what_a_linked_header_includes_is_beside_the_link(void **state)
     source_release(&source);
 }
 
-static void text_moved_between_headers_changes_the_hash(void **state)
+UNIT_TEST_WITH(text_moved_between_headers_changes_the_hash, scratch_enter, scratch_leave)
 {
     char first[HASH_BYTES], other[HASH_BYTES];
     scratch_write("k.cu", "#include \"a.h\"\n#include \"b.h\"\n");
@@ -290,7 +290,7 @@ static void text_moved_between_headers_changes_the_hash(void **state)
     assert_string_not_equal(first, other);
 }
 
-static void the_hash_survives_a_move_of_the_folder(void **state)
+UNIT_TEST_WITH(the_hash_survives_a_move_of_the_folder, scratch_enter, scratch_leave)
 {
     char first[HASH_BYTES], other[HASH_BYTES];
     assert_int_equal(mkdir("before", 0700), 0);
@@ -313,7 +313,7 @@ static void expect_refusal(const char *path, const char *const *folders, size_t 
     assert_int_equal(source.file_count, 0);
 }
 
-static void what_cannot_be_read_is_named(void **state)
+UNIT_TEST_WITH(what_cannot_be_read_is_named, scratch_enter, scratch_leave)
 {
     const char *const folders[] = {"nowhere"};
     expect_refusal("missing.cu", NULL, 0, "'missing.cu'");
@@ -328,7 +328,7 @@ static void what_cannot_be_read_is_named(void **state)
     expect_refusal("zero.cu", NULL, 0, "zero byte");
 }
 
-static void a_whole_file_is_read_and_a_huge_one_refused(void **state)
+UNIT_TEST_WITH(a_whole_file_is_read_and_a_huge_one_refused, scratch_enter, scratch_leave)
 {
     char *text = NULL;
     size_t length = 0;
@@ -359,7 +359,7 @@ static void a_whole_file_is_read_and_a_huge_one_refused(void **state)
     assert_non_null(strstr(error.message, "'large'"));
 }
 
-static void hash_is_xxh3_128_and_tells_texts_apart(void **state)
+UNIT_TEST(hash_is_xxh3_128_and_tells_texts_apart)
 {
     char digits[HASH_BYTES], other[HASH_BYTES];
     hash_finish(hash_new(), digits);
@@ -402,7 +402,7 @@ static char *tokens_of(const char *text)
     return all;
 }
 
-static void test_lines_and_white_space(void **state)
+UNIT_TEST(test_lines_and_white_space)
 {
     struct source_lexer lexer;
     source_lexer_init(&lexer, "a/*\n*/b\\\n(R\"(\n)\"\nc");
@@ -521,7 +521,7 @@ static void check_case(void *user, const struct test_case *test)
         case_fail(test, "'%s' is not a kind", kind);
 }
 
-static void sources(void **state)
+UNIT_TEST_WITH(sources, scratch_enter, scratch_leave)
 {
     cases_run(CASES, check_case, NULL);
 }
@@ -543,7 +543,7 @@ static int type_in(const char *declared, const char *parameter, const char *symb
 }
 
 /* The names are NVRTC's. */
-static void a_mangled_name_tells_the_types_of_a_template(void **state)
+UNIT_TEST(a_mangled_name_tells_the_types_of_a_template)
 {
     static const char half[] = "_Z5scaleI6__halfLi4EEvPKT_PS1_yS1_PKS3_";
     assert_int_equal(type_in("typename T, int N", "const T *in", half), ELEMENT_HALF);
@@ -565,29 +565,4 @@ static void a_mangled_name_tells_the_types_of_a_template(void **state)
         "_Z5scaleIS", "_Z5scaleIS9_", "_Z5scaleILi", "_Z5scaleIL", "k"};
     for (size_t i = 0; i < sizeof cut / sizeof *cut; i++)
         assert_int_equal(type_in("class T", "T *p", cut[i]), -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(sources),
-        SCRATCH_TEST(headers_are_followed_once_each),
-        SCRATCH_TEST(units_count_as_the_source_does),
-        SCRATCH_TEST(every_header_that_include_next_can_mean_counts),
-        SCRATCH_TEST(what_a_toolkit_header_can_find_counts),
-        SCRATCH_TEST(a_header_that_the_toolkit_can_find_is_scanned),
-        SCRATCH_TEST(the_first_folder_wins_as_in_the_compiler),
-        SCRATCH_TEST(the_hash_stands_for_every_text),
-        SCRATCH_TEST(the_hash_of_the_text_is_of_every_byte),
-        SCRATCH_TEST(which_file_of_a_name_is_included_changes_the_hashes),
-        SCRATCH_TEST(what_a_linked_header_includes_is_beside_the_link),
-        SCRATCH_TEST(text_moved_between_headers_changes_the_hash),
-        SCRATCH_TEST(the_hash_survives_a_move_of_the_folder),
-        SCRATCH_TEST(what_cannot_be_read_is_named),
-        SCRATCH_TEST(a_whole_file_is_read_and_a_huge_one_refused),
-        cmocka_unit_test(hash_is_xxh3_128_and_tells_texts_apart),
-        cmocka_unit_test(test_lines_and_white_space),
-        cmocka_unit_test(a_mangled_name_tells_the_types_of_a_template),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -173,12 +173,12 @@ static void check_case(void *user, const struct test_case *test)
     drop_parameters(field);
 }
 
-static void spaces(void **state)
+UNIT_TEST_WITH(spaces, make_field, free_field)
 {
     cases_run(CASES, check_case, *state);
 }
 
-static void points_saturate(void **state)
+UNIT_TEST_WITH(points_saturate, make_field, free_field)
 {
     struct field *field = *state;
     for (size_t i = 0; i < 5; i++)
@@ -202,7 +202,7 @@ static void points_saturate(void **state)
 
 /* --- time --- */
 
-static void an_enumeration_that_time_ends_goes_on(void **state)
+UNIT_TEST_WITH(an_enumeration_that_time_ends_goes_on, make_field, free_field)
 {
     struct field *field = *state;
     add_parameter(field, "1, 2, 3");
@@ -294,7 +294,7 @@ static char *brute_force(const struct field *field, uint64_t *points)
     return text;
 }
 
-static void as_brute_force_has_it(void **state)
+UNIT_TEST_WITH(as_brute_force_has_it, make_field, free_field)
 {
     struct field *field = *state;
     uint64_t random = 20240607;
@@ -327,7 +327,7 @@ static void as_brute_force_has_it(void **state)
 }
 
 /* A constraint over more combinations than are remembered is decided anew each time. */
-static void constraints_over_very_many_combinations(void **state)
+UNIT_TEST_WITH(constraints_over_very_many_combinations, make_field, free_field)
 {
     struct field *field = *state;
     add_parameter(field, "1..1024");
@@ -363,7 +363,7 @@ static double enumerate(struct space *space, uint64_t points, uint64_t *count)
 /* 10^7 points and five constraints; then one of them names every parameter, so that it is evaluated for every
  * point. The times are printed; the limit is for slow and busy machines and sanitizers (the goal, on a quiet one, is a
  * second). */
-static void ten_million_points(void **state)
+UNIT_TEST_WITH(ten_million_points, make_field, free_field)
 {
     struct field *field = *state;
     static const struct {
@@ -410,7 +410,7 @@ static uint64_t count_up_to(const struct field *field, uint64_t limit)
 }
 
 /* 4096^3 points would take a minute to visit. */
-static void large_spaces_are_counted_at_once(void **state)
+UNIT_TEST_WITH(large_spaces_are_counted_at_once, make_field, free_field)
 {
     struct field *field = *state;
     struct timespec began;
@@ -431,7 +431,7 @@ static void large_spaces_are_counted_at_once(void **state)
     assert_true(ended.tv_sec - began.tv_sec < 30);
 }
 
-static void counting_agrees_with_visiting(void **state)
+UNIT_TEST_WITH(counting_agrees_with_visiting, make_field, free_field)
 {
     struct field *field = *state;
     add_parameter(field, "1, 2, 3");
@@ -442,20 +442,4 @@ static void counting_agrees_with_visiting(void **state)
     assert_int_equal(count_up_to(field, 100), 12);
     add_constraint(field, "aa < 0");
     assert_int_equal(count_up_to(field, 100), 0);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_field, free_field)
-    const struct CMUnitTest tests[] = {
-        TEST(spaces),
-        TEST(points_saturate),
-        TEST(an_enumeration_that_time_ends_goes_on),
-        TEST(as_brute_force_has_it),
-        TEST(constraints_over_very_many_combinations),
-        TEST(ten_million_points),
-        TEST(large_spaces_are_counted_at_once),
-        TEST(counting_agrees_with_visiting),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

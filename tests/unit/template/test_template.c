@@ -193,7 +193,7 @@ static void check_case(void *user, const struct test_case *test)
     }
 }
 
-static void templates(void **state)
+UNIT_TEST_WITH(templates, enter, leave)
 {
     struct hashes hashes = {.count = 1};
     load_well(right);
@@ -203,7 +203,7 @@ static void templates(void **state)
 
 /* --- what loads --- */
 
-static void keys_and_their_defaults(void **state)
+UNIT_TEST_WITH(keys_and_their_defaults, enter, leave)
 {
     static const struct {
         const char *text, *description;
@@ -258,7 +258,7 @@ static void keys_and_their_defaults(void **state)
     }
 }
 
-static void parameters_in_the_order_of_the_file(void **state)
+UNIT_TEST_WITH(parameters_in_the_order_of_the_file, enter, leave)
 {
     load_well(right);
     assert_string_equal(template.parameters[0].name, "block_size");
@@ -284,7 +284,7 @@ static void parameters_in_the_order_of_the_file(void **state)
 }
 
 /* A change of the source or of the generator of random numbers is another version; comments are not. */
-static void the_hash_is_of_the_source_and_the_generator(void **state)
+UNIT_TEST_WITH(the_hash_is_of_the_source_and_the_generator, enter, leave)
 {
     char first[HASH_BYTES];
     load_well(right);
@@ -306,7 +306,7 @@ static void the_hash_is_of_the_source_and_the_generator(void **state)
 
 /* --- what does not --- */
 
-static void missing_sections(void **state)
+UNIT_TEST_WITH(missing_sections, enter, leave)
 {
     static const struct {
         const char *text, *message;
@@ -324,7 +324,7 @@ static void missing_sections(void **state)
     }
 }
 
-static void files_that_are_missing(void **state)
+UNIT_TEST_WITH(files_that_are_missing, enter, leave)
 {
     assert_int_equal(unlink("sum.cu"), 0);
     assert_int_equal(load(right), ERROR_CONFIG);
@@ -333,7 +333,7 @@ static void files_that_are_missing(void **state)
     assert_string_equal(error.file, "/nonexistent/t.ini");
 }
 
-static void the_locale_changes_no_default(void **state)
+UNIT_TEST_WITH(the_locale_changes_no_default, enter, leave)
 {
     if (!comma_locale_enter())
         skip();
@@ -360,7 +360,7 @@ static int load_more(const char *after, int count)
     return status;
 }
 
-static void no_more_than_a_tuned_ini_holds(void **state)
+UNIT_TEST_WITH(no_more_than_a_tuned_ini_holds, enter, leave)
 {
     assert_int_equal(load_more("finish = two_pass | atomic\n", TUNED_PARAMETERS - 3), 0);
     assert_int_equal(template.parameter_count, TUNED_PARAMETERS);
@@ -392,7 +392,7 @@ static int64_t value_for_a_thousand(const struct expression *expression)
     return value;
 }
 
-static void figures_stand_for_their_expressions(void **state)
+UNIT_TEST_WITH(figures_stand_for_their_expressions, enter, leave)
 {
     char *text =
         replaced("grid = ceil_div(n, block_size)\n", "grid = 2 * tiles, rest, min(slots, 1)\n"
@@ -417,7 +417,7 @@ static void figures_stand_for_their_expressions(void **state)
 }
 
 /* Each figure is twice as long as the one before it. */
-static void figures_that_grow_without_bound_are_refused(void **state)
+UNIT_TEST_WITH(figures_that_grow_without_bound_are_refused, enter, leave)
 {
     char *figures = alloc_string("[figures]\nf0 = n + n\n");
     for (int i = 1; i < 64; i++) {
@@ -434,7 +434,7 @@ static void figures_that_grow_without_bound_are_refused(void **state)
 
 /* --- helpers of other modules --- */
 
-static void values_that_a_parameter_may_have(void **state)
+UNIT_TEST_WITH(values_that_a_parameter_may_have, enter, leave)
 {
     load_well(right);
     const struct parameter *number = template_parameter(&template, "block_size");
@@ -454,7 +454,7 @@ static void values_that_a_parameter_may_have(void **state)
                         "unknown value of finish '1'; expected one of: two_pass, atomic");
 }
 
-static void constraints_that_wait_for_the_compiler(void **state)
+UNIT_TEST_WITH(constraints_that_wait_for_the_compiler, enter, leave)
 {
     static const struct {
         const char *text;
@@ -471,7 +471,7 @@ static void constraints_that_wait_for_the_compiler(void **state)
     }
 }
 
-static void types_by_name_and_by_word(void **state)
+UNIT_TEST_WITH(types_by_name_and_by_word, enter, leave)
 {
     struct bindings inner = {0};
     struct bindings outer = {0};
@@ -489,25 +489,4 @@ static void types_by_name_and_by_word(void **state)
     assert_int_equal(template_element_type("other", &scope, &type, &error), ERROR_CONFIG);
     bindings_release(&inner);
     bindings_release(&outer);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
-    const struct CMUnitTest tests[] = {
-        TEST(templates),
-        TEST(keys_and_their_defaults),
-        TEST(parameters_in_the_order_of_the_file),
-        TEST(the_hash_is_of_the_source_and_the_generator),
-        TEST(missing_sections),
-        TEST(files_that_are_missing),
-        TEST(no_more_than_a_tuned_ini_holds),
-        TEST(the_locale_changes_no_default),
-        TEST(figures_stand_for_their_expressions),
-        TEST(figures_that_grow_without_bound_are_refused),
-        TEST(values_that_a_parameter_may_have),
-        TEST(constraints_that_wait_for_the_compiler),
-        TEST(types_by_name_and_by_word),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

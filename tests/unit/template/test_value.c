@@ -9,7 +9,7 @@ static void assert_text(struct value value, const char *expected)
     assert_string_equal(value_text(value, buffer), expected);
 }
 
-static void texts(void **state)
+UNIT_TEST(texts)
 {
     assert_text(value_integer(-256), "-256");
     assert_text(value_integer(INT64_MIN), "-9223372036854775808");
@@ -22,7 +22,7 @@ static void texts(void **state)
     assert_text(value_boolean(false), "false");
 }
 
-static void texts_are_the_same_in_every_locale(void **state)
+UNIT_TEST(texts_are_the_same_in_every_locale)
 {
     if (!comma_locale_enter())
         skip();
@@ -30,7 +30,7 @@ static void texts_are_the_same_in_every_locale(void **state)
     comma_locale_leave();
 }
 
-static void equality_is_of_kind_and_content(void **state)
+UNIT_TEST(equality_is_of_kind_and_content)
 {
     char word[] = "atomic";
     assert_true(value_equal(value_word(word), value_word("atomic")));
@@ -50,7 +50,7 @@ static void fill(struct bindings *bindings)
     bindings_set(bindings, "cold", value_boolean(true));
 }
 
-static void setting_copies_and_replaces(void **state)
+UNIT_TEST(setting_copies_and_replaces)
 {
     struct bindings bindings = {0};
     char name[] = "finish";
@@ -71,7 +71,7 @@ static void setting_copies_and_replaces(void **state)
     assert_null(bindings_find(&bindings, "n"));
 }
 
-static void copying_and_appending(void **state)
+UNIT_TEST(copying_and_appending)
 {
     struct bindings a = {0};
     struct bindings b = {0};
@@ -96,7 +96,7 @@ static void copying_and_appending(void **state)
     free(text);
 }
 
-static void equality_of_bindings_heeds_the_order(void **state)
+UNIT_TEST(equality_of_bindings_heeds_the_order)
 {
     struct bindings a = {0};
     struct bindings b = {0};
@@ -109,7 +109,7 @@ static void equality_of_bindings_heeds_the_order(void **state)
     bindings_release(&b);
 }
 
-static void json_and_back(void **state)
+UNIT_TEST(json_and_back)
 {
     struct bindings a = {0};
     struct bindings b = {0};
@@ -131,7 +131,7 @@ static void json_and_back(void **state)
     bindings_release(&b);
 }
 
-static void json_that_is_no_value(void **state)
+UNIT_TEST(json_that_is_no_value)
 {
     static const char *const texts[] = {"{\"n\": 1, \"bad\": []}", "{\"bad\": null}",
                                         "{\"bad\": {}}",
@@ -147,19 +147,4 @@ static void json_that_is_no_value(void **state)
         json_decref(object);
         bindings_release(&bindings);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(texts),
-        cmocka_unit_test(texts_are_the_same_in_every_locale),
-        cmocka_unit_test(equality_is_of_kind_and_content),
-        cmocka_unit_test(setting_copies_and_replaces),
-        cmocka_unit_test(copying_and_appending),
-        cmocka_unit_test(equality_of_bindings_heeds_the_order),
-        cmocka_unit_test(json_and_back),
-        cmocka_unit_test(json_that_is_no_value),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,7 +87,7 @@ static void assert_options(const struct scene *scene, const char *expected)
     free(text);
 }
 
-static void defaults(void **state)
+UNIT_TEST_WITH(defaults, make_scene, remove_scene)
 {
     struct scene *scene = *state;
     char *text;
@@ -99,7 +99,7 @@ static void defaults(void **state)
 }
 
 /* Numbers of the problem and launch parameters are not there; words of either kind are. */
-static void definitions(void **state)
+UNIT_TEST_WITH(definitions, make_scene, remove_scene)
 {
     struct scene *scene = *state;
     assert_options(scene, "--use_fast_math -lineinfo -DBLOCK_SIZE=256 -DSCALE=0.5 "
@@ -113,7 +113,7 @@ static void definitions(void **state)
 }
 
 /* 1 / SCALE must not become a division of whole numbers. */
-static void real_numbers_stay_real(void **state)
+UNIT_TEST_WITH(real_numbers_stay_real, make_scene, remove_scene)
 {
     struct scene *scene = *state;
     static const struct {
@@ -134,7 +134,7 @@ static void real_numbers_stay_real(void **state)
     free(text);
 }
 
-static void variants_that_share_a_cubin(void **state)
+UNIT_TEST_WITH(variants_that_share_a_cubin, make_scene, remove_scene)
 {
     struct scene *scene = *state;
     char *before = text_of(scene);
@@ -144,7 +144,7 @@ static void variants_that_share_a_cubin(void **state)
     free(before);
 }
 
-static void include_folders_come_first(void **state)
+UNIT_TEST_WITH(include_folders_come_first, make_scene, remove_scene)
 {
     struct scene *scene = *state;
     struct options options;
@@ -160,7 +160,7 @@ static void include_folders_come_first(void **state)
     options_release(&options);
 }
 
-static void headers_are_those_of_the_variant(void **state)
+UNIT_TEST_WITH(headers_are_those_of_the_variant, make_scene, remove_scene)
 {
     struct scene *scene = *state;
     struct options options;
@@ -202,7 +202,7 @@ static char *header_options(const struct source *source)
     return text;
 }
 
-static void standard_headers_are_those_that_the_folders_lack(void **state)
+UNIT_TEST_WITH(standard_headers_are_those_that_the_folders_lack, make_scene, remove_scene)
 {
     char own[] = "/folder/own/limits.h";
     struct source_file files[] = {{0}, {.path = own}};
@@ -218,7 +218,7 @@ static void standard_headers_are_those_that_the_folders_lack(void **state)
     free(text);
 }
 
-static void a_header_whose_expression_fails_is_not_precompiled(void **state)
+UNIT_TEST_WITH(a_header_whose_expression_fails_is_not_precompiled, make_scene, remove_scene)
 {
     struct scene *scene = *state;
     struct options options = {0};
@@ -284,7 +284,7 @@ static void append_template(struct scene *scene, const char *more, const char *s
     free(old);
 }
 
-static void what_is_not_launched_is_named(void **state)
+UNIT_TEST_WITH(what_is_not_launched_is_named, make_scene, remove_scene)
 {
     struct scene *scene = *state;
     assert_unlaunched(scene, "atomic", "");
@@ -295,7 +295,7 @@ static void what_is_not_launched_is_named(void **state)
 }
 
 /* Its macro would be there, and the condition mean something else. */
-static void what_a_condition_names_is_compiled(void **state)
+UNIT_TEST_WITH(what_a_condition_names_is_compiled, make_scene, remove_scene)
 {
     struct scene *scene = *state;
     static const char *const texts[] = {
@@ -319,29 +319,10 @@ static void what_a_condition_names_is_compiled(void **state)
 }
 
 /* The compiler would remove a variable that only the reference uses. */
-static void a_variable_that_is_a_buffer_keeps_every_kernel(void **state)
+UNIT_TEST_WITH(a_variable_that_is_a_buffer_keeps_every_kernel, make_scene, remove_scene)
 {
     struct scene *scene = *state;
     append_template(scene, launches, "symbol = table\n");
     assert_unlaunched(scene, "atomic", "");
     assert_unlaunched(scene, NULL, "");
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_scene, remove_scene)
-    const struct CMUnitTest tests[] = {
-        TEST(defaults),
-        TEST(definitions),
-        TEST(real_numbers_stay_real),
-        TEST(variants_that_share_a_cubin),
-        TEST(include_folders_come_first),
-        TEST(headers_are_those_of_the_variant),
-        TEST(standard_headers_are_those_that_the_folders_lack),
-        TEST(a_header_whose_expression_fails_is_not_precompiled),
-        TEST(what_is_not_launched_is_named),
-        TEST(what_a_condition_names_is_compiled),
-        TEST(a_variable_that_is_a_buffer_keeps_every_kernel),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

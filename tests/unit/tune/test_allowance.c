@@ -17,7 +17,7 @@ static struct allowance allowance_of(double end_s, double sample_ms)
     return allowance;
 }
 
-static void without_a_limit_nothing_ends(void **state)
+UNIT_TEST(without_a_limit_nothing_ends)
 {
     struct allowance allowance = {0};
     allowance_note(&allowance, 1e6, 0, 1e6, 3e6, 3);
@@ -31,7 +31,7 @@ static void without_a_limit_nothing_ends(void **state)
     assert_int_equal(same.maximum_rounds, rules.maximum_rounds);
 }
 
-static void until_something_is_measured_the_search_has_all_the_time(void **state)
+UNIT_TEST(until_something_is_measured_the_search_has_all_the_time)
 {
     struct allowance allowance;
     allowance_begin(&allowance, 0, 10 * second, 15 * second);
@@ -40,7 +40,7 @@ static void until_something_is_measured_the_search_has_all_the_time(void **state
     assert_true(allowance_search_end(&allowance) < 10 * second);
 }
 
-static void the_stages_come_one_after_the_other(void **state)
+UNIT_TEST(the_stages_come_one_after_the_other)
 {
     static const double sample_ms[] = {0.01, 0.1, 1, 10, 100};
     static const double end_s[] = {1, 5, 60, 600};
@@ -56,7 +56,7 @@ static void the_stages_come_one_after_the_other(void **state)
         }
 }
 
-static void slow_kernels_get_short_finals_of_few(void **state)
+UNIT_TEST(slow_kernels_get_short_finals_of_few)
 {
     struct race_rules rules = race_rules_complete((struct race_rules){0});
     struct allowance fast = allowance_of(60, 0.1);
@@ -75,7 +75,7 @@ static void slow_kernels_get_short_finals_of_few(void **state)
     assert_int_equal(late.minimum_rounds, 1);
 }
 
-static void what_is_left_over_is_used_if_it_is_worth_it(void **state)
+UNIT_TEST(what_is_left_over_is_used_if_it_is_worth_it)
 {
     struct allowance allowance = allowance_of(100, 1);
     assert_true(allowance_has_more(&allowance, 90 * second, second));
@@ -83,7 +83,7 @@ static void what_is_left_over_is_used_if_it_is_worth_it(void **state)
     assert_false(allowance_has_more(&allowance, 90 * second, 6 * second));
 }
 
-static void only_the_fastest_counts(void **state)
+UNIT_TEST(only_the_fastest_counts)
 {
     struct allowance allowance = allowance_of(100, 1);
     const double sample_ns = allowance.sample_ns;
@@ -91,17 +91,4 @@ static void only_the_fastest_counts(void **state)
     assert_true(allowance.sample_ns == sample_ns);
     allowance_note(&allowance, 5e5, 0, 1e6, 1.5e6, 3);
     assert_true(allowance.sample_ns == 5e5);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_limit_nothing_ends),
-        cmocka_unit_test(until_something_is_measured_the_search_has_all_the_time),
-        cmocka_unit_test(the_stages_come_one_after_the_other),
-        cmocka_unit_test(slow_kernels_get_short_finals_of_few),
-        cmocka_unit_test(what_is_left_over_is_used_if_it_is_worth_it),
-        cmocka_unit_test(only_the_fastest_counts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 #include "unit/test.h"
 
-static void one_gpu_is_compared_with_nothing(void **state)
+UNIT_TEST(one_gpu_is_compared_with_nothing)
 {
     struct comparison comparison;
     size_t slot;
@@ -20,7 +20,7 @@ static void measure(struct comparison *comparison, size_t count)
         comparison_note(comparison, i, 0, 1e6 - (double)i);
 }
 
-static void the_first_and_then_ever_fewer_are_compared(void **state)
+UNIT_TEST(the_first_and_then_ever_fewer_are_compared)
 {
     struct comparison comparison;
     comparison_init(&comparison, 2);
@@ -35,7 +35,7 @@ static void the_first_and_then_ever_fewer_are_compared(void **state)
     comparison_release(&comparison);
 }
 
-static void every_other_gpu_times_each_once(void **state)
+UNIT_TEST(every_other_gpu_times_each_once)
 {
     struct comparison comparison;
     size_t slot;
@@ -55,7 +55,7 @@ static void every_other_gpu_times_each_once(void **state)
     comparison_release(&comparison);
 }
 
-static void the_median_ratio_and_the_farthest_from_it_are_told(void **state)
+UNIT_TEST(the_median_ratio_and_the_farthest_from_it_are_told)
 {
     static const double on_other[] = {103, 106.09, 100.94};
     struct comparison comparison;
@@ -79,15 +79,4 @@ static void the_median_ratio_and_the_farthest_from_it_are_told(void **state)
     assert_int_equal(figures.failed, 3);
     assert_true(figures.ratio == 0);
     comparison_release(&comparison);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_gpu_is_compared_with_nothing),
-        cmocka_unit_test(the_first_and_then_ever_fewer_are_compared),
-        cmocka_unit_test(every_other_gpu_times_each_once),
-        cmocka_unit_test(the_median_ratio_and_the_farthest_from_it_are_told),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static bool can_lock(const char *uuid)
     return held;
 }
 
-static void one_at_a_time_on_each_gpu(void **state)
+UNIT_TEST_WITH(one_at_a_time_on_each_gpu, enter, leave)
 {
     struct device_lock first;
     struct device_lock second;
@@ -57,7 +57,7 @@ static void one_at_a_time_on_each_gpu(void **state)
     assert_true(can_lock("GPU-1"));
 }
 
-static void what_a_killed_run_leaves_is_no_lock(void **state)
+UNIT_TEST_WITH(what_a_killed_run_leaves_is_no_lock, enter, leave)
 {
     int status;
     pid_t run = fork();
@@ -72,7 +72,7 @@ static void what_a_killed_run_leaves_is_no_lock(void **state)
 }
 
 /* Whoever may use the GPU may lock it, whatever the umask of the user who came first. */
-static void every_user_may_lock(void **state)
+UNIT_TEST_WITH(every_user_may_lock, enter, leave)
 {
     struct device_lock lock;
     struct stat information;
@@ -96,7 +96,7 @@ static void assert_refused(void)
 }
 
 /* In a folder that everybody may write to, the lock's place may hold anything. */
-static void what_lies_in_its_place_is_not_touched(void **state)
+UNIT_TEST_WITH(what_lies_in_its_place_is_not_touched, enter, leave)
 {
     static const char *const plants[] = {"ln -s ../mine " LOCK, "ln mine " LOCK, "mkfifo " LOCK,
                                          "mkdir " LOCK, "ln -s nowhere " LOCK};
@@ -111,7 +111,7 @@ static void what_lies_in_its_place_is_not_touched(void **state)
     }
 }
 
-static void a_lock_that_was_removed_is_made_again(void **state)
+UNIT_TEST_WITH(a_lock_that_was_removed_is_made_again, enter, leave)
 {
     struct device_lock first;
     struct device_lock second;
@@ -123,18 +123,4 @@ static void a_lock_that_was_removed_is_made_again(void **state)
     device_lock_release(&first);
     assert_false(can_lock("GPU-1"));
     device_lock_release(&second);
-}
-
-#define LOCK_TEST(function) cmocka_unit_test_setup_teardown(function, enter, leave)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        LOCK_TEST(one_at_a_time_on_each_gpu),
-        LOCK_TEST(what_a_killed_run_leaves_is_no_lock),
-        LOCK_TEST(every_user_may_lock),
-        LOCK_TEST(what_lies_in_its_place_is_not_touched),
-        LOCK_TEST(a_lock_that_was_removed_is_made_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -101,7 +101,7 @@ static double paired_ratio(const struct finals *finals, size_t a, size_t b)
 
 static const struct race_rules DEFAULTS = {0};
 
-static void test_screening_keeps_who_could_win(void **state)
+UNIT_TEST(test_screening_keeps_who_could_win)
 {
     const double leader[] = {1000, 1002, 1001};
     const double near[] = {1030, 1018, 1040};      /* its best is within 2 % of 1001 */
@@ -118,7 +118,7 @@ static void test_screening_keeps_who_could_win(void **state)
     assert_memory_equal(chosen, expected, sizeof chosen);
 }
 
-static void test_screening_is_capped_by_median_then_by_rule(void **state)
+UNIT_TEST(test_screening_is_capped_by_median_then_by_rule)
 {
     const double fast[] = {1000, 1000, 1000};
     const double equal[] = {1004, 1004, 1004};
@@ -134,7 +134,7 @@ static void test_screening_is_capped_by_median_then_by_rule(void **state)
     assert_memory_equal(chosen, expected, sizeof chosen);
 }
 
-static void test_tie_is_broken_by_the_stated_rule(void **state)
+UNIT_TEST(test_tie_is_broken_by_the_stated_rule)
 {
     struct finals finals = {0};
     uint64_t random = 2;
@@ -158,7 +158,7 @@ static void test_tie_is_broken_by_the_stated_rule(void **state)
  * delays the faster one only. Its unpaired median is the higher one, and the unpaired intervals
  * overlap; the paired ratio is 1.01 in 25 rounds of 27, when the judge looks.
  */
-static void test_common_drift_is_cancelled(void **state)
+UNIT_TEST(test_common_drift_is_cancelled)
 {
     double faster[27];
     double slower[27];
@@ -182,7 +182,7 @@ static void test_common_drift_is_cancelled(void **state)
  * another in about half. By medians over all rounds the first is 0.9 % ahead of both others; a
  * tie-break must not hand the race to the one with the smallest block.
  */
-static void test_recorded_finals_of_close_contenders(void **state)
+UNIT_TEST(test_recorded_finals_of_close_contenders)
 {
     struct contender contenders[] = {
         {.samples_ns = recorded_block_256_ns, .registers = 32, .block_threads = 256, .order = 0},
@@ -200,7 +200,7 @@ static void test_recorded_finals_of_close_contenders(void **state)
  * One contender has two modes, the other none. With the slow mode in one round of ten the
  * bimodal one is faster; with it in every other round neither is.
  */
-static void test_bimodal(void **state)
+UNIT_TEST(test_bimodal)
 {
     uint64_t random = 5;
     struct finals finals = {0};
@@ -223,7 +223,7 @@ static void test_bimodal(void **state)
 
 /* A few rounds under throttling are far slower: the faster contender still wins, and with one such
  * round it does not even tie. */
-static void test_throttled(void **state)
+UNIT_TEST(test_throttled)
 {
     for (size_t more = 0; more < 2; more++) {
         struct finals finals = {0};
@@ -244,7 +244,7 @@ static void test_throttled(void **state)
  * % may read one step apart in every round, and must not be told apart, wherever the step falls and
  * however much or little noise there is.
  */
-static void test_quantised_times_do_not_separate_equals(void **state)
+UNIT_TEST(test_quantised_times_do_not_separate_equals)
 {
     const double noises[] = {0.0, 0.0005, 0.002, 0.01};
     uint64_t random = 7;
@@ -277,7 +277,7 @@ static bool is_decided_at_once(double share)
     return finals.rounds == FIRST_LOOK;
 }
 
-static void test_ends_when_nobody_can_be_much_faster(void **state)
+UNIT_TEST(test_ends_when_nobody_can_be_much_faster)
 {
     assert_true(is_decided_at_once(0.0045));
     assert_false(is_decided_at_once(0.0055));
@@ -285,7 +285,7 @@ static void test_ends_when_nobody_can_be_much_faster(void **state)
 
 /* At the round limit whoever is not separated is tied, but the rule only picks who cannot be slower by
  * more than half the tolerance. */
-static void test_round_limit(void **state)
+UNIT_TEST(test_round_limit)
 {
     struct finals finals = {0};
     uint64_t random = 9;
@@ -302,7 +302,7 @@ static void test_round_limit(void **state)
 }
 
 /* The leader changes while others are out: none of them comes back, whatever it would be now. */
-static void test_out_stays_out(void **state)
+UNIT_TEST(test_out_stays_out)
 {
     struct finals finals = {0};
     uint64_t random = 10;
@@ -334,7 +334,7 @@ static void test_out_stays_out(void **state)
     assert_int_equal(finals.contenders[third].count, FIRST_LOOK);
 }
 
-static void test_nothing_is_decided_early(void **state)
+UNIT_TEST(test_nothing_is_decided_early)
 {
     struct finals finals = {0};
     uint64_t random = 11;
@@ -349,7 +349,7 @@ static void test_nothing_is_decided_early(void **state)
 }
 
 /* Unmeasured contenders and those that the caller took out neither lead nor hold up the verdict. */
-static void test_absent_contenders(void **state)
+UNIT_TEST(test_absent_contenders)
 {
     struct finals finals = {0};
     uint64_t random = 13;
@@ -372,7 +372,7 @@ static void test_absent_contenders(void **state)
 }
 
 /* Readings of 0, and readings that never differ, are ties without a NaN anywhere. */
-static void test_identical_and_zero_samples(void **state)
+UNIT_TEST(test_identical_and_zero_samples)
 {
     const double times[] = {0.0, 4096.0};
     for (size_t t = 0; t < LENGTH(times); t++) {
@@ -452,7 +452,7 @@ static double separated(size_t count, int simulations, struct measuring how, uin
     return share;
 }
 
-static void test_equals_are_rarely_separated(void **state)
+UNIT_TEST(test_equals_are_rarely_separated)
 {
     for (size_t i = 0; i < LENGTH(measurings); i++) {
         assert_true(separated(2, 100, measurings[i], 5) <= 0.05);
@@ -464,7 +464,7 @@ static void test_equals_are_rarely_separated(void **state)
 }
 
 /* They are equal on average over the places of their buffers, but not in any one of them. */
-static void test_equals_that_differ_from_place_to_place_are_rarely_separated(void **state)
+UNIT_TEST(test_equals_that_differ_from_place_to_place_are_rarely_separated)
 {
     const struct measuring many = {.noise = 0.01, .places = 0.008, .place_count = COPIES};
     const struct measuring one = {.noise = 0.01, .places = 0.008, .place_count = 1};
@@ -474,7 +474,7 @@ static void test_equals_that_differ_from_place_to_place_are_rarely_separated(voi
 }
 
 /* The winner is fast on average over all places. In finals with one place, one in ten is 1 % slower or more. */
-static void test_the_winner_is_fast_in_other_places_too(void **state)
+UNIT_TEST(test_the_winner_is_fast_in_other_places_too)
 {
     static const double slower[] = {0, 0.003, 0.01, 0.012, 0.02, 0.02, 0.02, 0.02};
     static struct finals finals;
@@ -490,7 +490,7 @@ static void test_the_winner_is_fast_in_other_places_too(void **state)
  * Much noise, 3.5 % a sample, and 16 contenders as close as on an H200: the fastest wins nearly every
  * time, and of the others one that is not 1 % slower, within half of the measurements that there may be.
  */
-static void test_the_fastest_of_a_close_field_wins(void **state)
+UNIT_TEST(test_the_fastest_of_a_close_field_wins)
 {
     enum { FINALS = 20 };
     static const double slower[FIELD] = {0,      0.0065, 0.0115, 0.0125, 0.0145, 0.0145,
@@ -515,7 +515,7 @@ static void test_the_fastest_of_a_close_field_wins(void **state)
 
 /* Of contenders that are up to 2 % slower, one wins that is not 1 % slower; with 1 % noise, within
  * a quarter of the rounds that there may be. */
-static void test_nobody_slow_wins_simulated_finals(void **state)
+UNIT_TEST(test_nobody_slow_wins_simulated_finals)
 {
     static const double slower[] = {0, 0.003, 0.006, 0.01, 0.02};
     static struct finals finals;
@@ -569,38 +569,11 @@ static double simulated_regret(uint64_t *random)
     return truth[variant_of[verdict.winner]] / best - 1.0;
 }
 
-static void test_regret_of_simulated_sweeps(void **state)
+UNIT_TEST(test_regret_of_simulated_sweeps)
 {
     uint64_t random = 20;
     int good = 0;
     for (int sweep = 0; sweep < 20; sweep++)
         good += simulated_regret(&random) <= 0.01;
     assert_in_range(good, 19, 20);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_screening_keeps_who_could_win),
-        cmocka_unit_test(test_screening_is_capped_by_median_then_by_rule),
-        cmocka_unit_test(test_tie_is_broken_by_the_stated_rule),
-        cmocka_unit_test(test_common_drift_is_cancelled),
-        cmocka_unit_test(test_recorded_finals_of_close_contenders),
-        cmocka_unit_test(test_bimodal),
-        cmocka_unit_test(test_throttled),
-        cmocka_unit_test(test_quantised_times_do_not_separate_equals),
-        cmocka_unit_test(test_ends_when_nobody_can_be_much_faster),
-        cmocka_unit_test(test_round_limit),
-        cmocka_unit_test(test_out_stays_out),
-        cmocka_unit_test(test_nothing_is_decided_early),
-        cmocka_unit_test(test_absent_contenders),
-        cmocka_unit_test(test_identical_and_zero_samples),
-        cmocka_unit_test(test_equals_are_rarely_separated),
-        cmocka_unit_test(test_equals_that_differ_from_place_to_place_are_rarely_separated),
-        cmocka_unit_test(test_the_winner_is_fast_in_other_places_too),
-        cmocka_unit_test(test_the_fastest_of_a_close_field_wins),
-        cmocka_unit_test(test_nobody_slow_wins_simulated_finals),
-        cmocka_unit_test(test_regret_of_simulated_sweeps),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 static const int64_t second = 1000000000;
 
-static void the_command_line_goes_before_the_kernel_and_the_kernel_before_the_sweep(void **state)
+UNIT_TEST(the_command_line_goes_before_the_kernel_and_the_kernel_before_the_sweep)
 {
     struct sweep sweep = {.limits = {.budget_s = 60, .evaluations = 100}};
     struct sweep_kernel kernel = {0};
@@ -20,7 +20,7 @@ static void the_command_line_goes_before_the_kernel_and_the_kernel_before_the_sw
     assert_int_equal(run_limits_of(&limits, &kernel).evaluations, 7);
 }
 
-static void no_limit_no_end(void **state)
+UNIT_TEST(no_limit_no_end)
 {
     const struct sweep sweep = {0};
     const struct sweep_kernel kernel = {0};
@@ -29,7 +29,7 @@ static void no_limit_no_end(void **state)
 }
 
 /* 97 of 100 s are for tuning. */
-static void problems_share_what_is_left_of_the_run(void **state)
+UNIT_TEST(problems_share_what_is_left_of_the_run)
 {
     const struct sweep sweep = {.limits.budget_s = 100};
     const struct sweep_kernel kernel = {0};
@@ -40,7 +40,7 @@ static void problems_share_what_is_left_of_the_run(void **state)
     assert_true(run_limits_end_ns(&limits, &kernel, 200 * second, 1, 1) == 107 * second);
 }
 
-static void a_kernel_s_budget_is_its_problems_alone(void **state)
+UNIT_TEST(a_kernel_s_budget_is_its_problems_alone)
 {
     const struct sweep sweep = {0};
     const struct sweep_kernel first = {.limits.budget_s = 100};
@@ -50,15 +50,4 @@ static void a_kernel_s_budget_is_its_problems_alone(void **state)
     assert_true(run_limits_end_ns(&limits, &first, 7 * second, 3, 1) == 97 * second);
     assert_true(run_limits_end_ns(&limits, &second_kernel, 50 * second, 2, 2) == 147 * second);
     assert_true(run_limits_end_ns(&limits, &second_kernel, 144 * second, 1, 1) == 244 * second);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_command_line_goes_before_the_kernel_and_the_kernel_before_the_sweep),
-        cmocka_unit_test(no_limit_no_end),
-        cmocka_unit_test(problems_share_what_is_left_of_the_run),
-        cmocka_unit_test(a_kernel_s_budget_is_its_problems_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,7 +32,7 @@ static void assert_duplicate(const struct tuning_job *job, size_t index, const c
     assert_true(job->known[index]);
 }
 
-static void a_twin_waits_for_the_one_that_is_run(void **state)
+UNIT_TEST(a_twin_waits_for_the_one_that_is_run)
 {
     struct tuning_job job;
     struct twins twins;
@@ -53,7 +53,7 @@ static void a_twin_waits_for_the_one_that_is_run(void **state)
 }
 
 /* So the same sweep has the same winner, whatever the compiler delivers first. */
-static void the_result_is_the_first_one_s(void **state)
+UNIT_TEST(the_result_is_the_first_one_s)
 {
     struct tuning_job job;
     struct twins twins;
@@ -78,7 +78,7 @@ static void the_result_is_the_first_one_s(void **state)
     tuning_job_release(&job);
 }
 
-static void what_the_record_knows_is_not_run_again(void **state)
+UNIT_TEST(what_the_record_knows_is_not_run_again)
 {
     struct tuning_job job;
     struct twins twins;
@@ -93,14 +93,4 @@ static void what_the_record_knows_is_not_run_again(void **state)
     assert_false(twins_wait(&twins, 0));
     twins_release(&twins);
     tuning_job_release(&job);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_twin_waits_for_the_one_that_is_run),
-        cmocka_unit_test(the_result_is_the_first_one_s),
-        cmocka_unit_test(what_the_record_knows_is_not_run_again),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
