@@ -84,22 +84,6 @@ int value_parse(const char *text, struct value *value, struct error *error)
 
 /* --- numbers --- */
 
-/* 2^63: the least real number that is too large for 64 bits. */
-#define INTEGER_LIMIT 0x1p63
-
-bool number_whole(const struct value *value, int64_t *integer)
-{
-    if (value->kind == VALUE_INTEGER) {
-        *integer = value->as.integer;
-        return true;
-    }
-    if (value->kind != VALUE_REAL || value->as.real != floor(value->as.real) ||
-        value->as.real < -INTEGER_LIMIT || value->as.real >= INTEGER_LIMIT)
-        return false;
-    *integer = (int64_t)value->as.real;
-    return true;
-}
-
 double value_scale(double number)
 {
     double scale = log2(1 + fabs(number));
@@ -122,7 +106,7 @@ static enum order order_reals(double a, double b)
 /* By the whole part of `b`, which has 64 bits, and then by what follows its point. */
 static enum order order_mixed(int64_t a, double b)
 {
-    if (!(b >= -INTEGER_LIMIT && b < INTEGER_LIMIT))
+    if (!(b >= -NUMBER_INTEGER_LIMIT && b < NUMBER_INTEGER_LIMIT))
         return order_reals(0, b);
     double whole = trunc(b);
     enum order order = order_integers(a, (int64_t)whole);

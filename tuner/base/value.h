@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/literal.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -71,6 +72,9 @@ struct value value_from_literal(const struct literal *literal, const char *text)
 
 /* --- numbers --- */
 
+/* 2^63: the least real number that is too large for 64 bits. */
+#define NUMBER_INTEGER_LIMIT 0x1p63
+
 static inline bool number_is(const struct value *value)
 {
     return value->kind == VALUE_INTEGER || value->kind == VALUE_REAL;
@@ -84,7 +88,18 @@ static inline double number_real(const struct value *number)
 
 /* Whether `value` is a whole number that fits in 64 bits, possibly written as a real one (4.0);
  * sets `*integer` to it. */
-bool number_whole(const struct value *value, int64_t *integer);
+static inline bool number_whole(const struct value *value, int64_t *integer)
+{
+    if (value->kind == VALUE_INTEGER) {
+        *integer = value->as.integer;
+        return true;
+    }
+    if (value->kind != VALUE_REAL || value->as.real != floor(value->as.real) ||
+        value->as.real < -NUMBER_INTEGER_LIMIT || value->as.real >= NUMBER_INTEGER_LIMIT)
+        return false;
+    *integer = (int64_t)value->as.real;
+    return true;
+}
 
 /* s(x) = sign(x) log2(1 + |x|), by which sizes are compared; finite for any number. */
 double value_scale(double number);
