@@ -98,6 +98,12 @@ static json_t *open_problem(struct player *player)
                      (json_int_t)64 << 30);
 }
 
+static json_t *describe(const char *event)
+{
+    return json_pack("{s:s, s:s, s:[i, i, i, i, i, i, i, f, f]}", "event", event, "entry", "kernel",
+                     "stats", SCRIPTED_REGISTERS, 0, 0, 0, 128, 64, 16, 1e6, 1e6);
+}
+
 static void add_samples(struct player *player, double us, json_t *reply)
 {
     us *= player->slower > 0 ? player->slower : 1;
@@ -139,7 +145,7 @@ static json_t *load(struct player *player)
         return error_message(ERROR_WORKER, "'load' needs an open problem and an 'id' not loaded");
     player->variants[player->variant_count++] =
         (struct variant){(json_int_t)number_of(player, "id"), json_number_value(us_of(player))};
-    return json_pack("{s:s}", "event", "loaded");
+    return describe("loaded");
 }
 
 static json_t *not_loaded(const struct player *player)
@@ -179,7 +185,7 @@ static json_t *try_variant(struct player *player)
 {
     if (!player->open)
         return error_message(ERROR_WORKER, "'trial' needs an open problem");
-    json_t *reply = json_pack("{s:s}", "event", "tried");
+    json_t *reply = describe("tried");
     add_samples(player, json_number_value(us_of(player)), reply);
     json_object_set_new(reply, "took_ns", json_pack("[i, i, i]", 100, 100, 100));
     return reply;

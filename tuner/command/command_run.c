@@ -156,7 +156,8 @@ static int list_differences(void *user, const struct study *study, struct error 
         status = compile_pool_wait(one->run.pool, job->compile_jobs[0], error);
     if (status == 0)
         status = device_client_load(client, 1, job->compile_jobs[0]->path,
-                                    &job->study.results[0].parameters, &answer, error);
+                                    &job->study.results[0].parameters, &job->study.results[0],
+                                    &answer, error);
     for (; check.data_set < data_sets && status == 0 && one->difference_count == 0 &&
            answer.outcome == OUTCOME_MEASURED && !answer.again;
          check.data_set++) {

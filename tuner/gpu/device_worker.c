@@ -41,7 +41,6 @@ static int do_load(struct device_session *session, const json_t *request, struct
         status = trial_prepare(session, variant, 0, false, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = trial_load(session, variant, key, answer, error);
-    answer->reply = json_pack("{s:s}", "event", "loaded");
     if ((status != 0 || answer->outcome != OUTCOME_MEASURED) && !answer->lost)
         device_session_remove(session, variant);
     return status;

@@ -10,6 +10,30 @@
 
 enum { SAMPLE_LIMIT = 100000 };
 
+static int describe_variant(struct device_session *session, const struct device_variant *variant,
+                            json_t **reply, struct error *error)
+{
+    const struct launch_plan *launch_plan = &variant->launch_plan;
+    struct scope fixed = {&session->problem.fixed, NULL};
+    struct scope parameters = {&variant->parameters, &fixed};
+    double bytes;
+    double operations;
+    int status = launch_plan_check(launch_plan, error);
+    if (status == 0)
+        status = launch_plan_metrics(launch_plan, &session->problem.template, &parameters, &bytes,
+                                     &operations, error);
+    if (status != 0)
+        return status;
+    const struct step *step = &launch_plan->steps[launch_plan->main_step];
+    *reply = json_pack(
+        "{s:s, s:s, s:[i, I, I, I, I, I, i, f, f]}", "event", "loaded", "entry", step->entry,
+        "stats", launch_plan->main.registers, (json_int_t)launch_plan->main.stack_bytes,
+        (json_int_t)launch_plan->main.static_shared_bytes, (json_int_t)step->dynamic_shared_bytes,
+        (json_int_t)step_threads(step), (json_int_t)step_blocks(step),
+        launch_plan->main_blocks_per_sm, bytes, operations);
+    return 0;
+}
+
 /* Tells the coordinator that the variant's deadline does not run: its data is being made. */
 static int tell(struct device_session *session, const char *event, struct error *error)
 {
@@ -55,7 +79,7 @@ int trial_load(struct device_session *session, struct device_variant *variant, c
         device_variant_load(variant, &session->problem, &compilation, &answer->outcome, error);
     status = answer_driver_error(answer, session, status, OUTCOME_LOAD_ERROR);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
-        status = launch_plan_check(&variant->launch_plan, error);
+        status = describe_variant(session, variant, &answer->reply, error);
     if (status != ERROR_CONFIG)
         return status;
     answer->outcome = OUTCOME_INVALID; /* the template does not fit this variant */
@@ -280,11 +304,13 @@ static int try_variant(struct device_session *session, const json_t *request,
     if (status == 0 && answer->outcome == OUTCOME_MEASURED && samples == NULL)
         status = trial_measure(session, request, variant, true, &samples, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED) {
-        answer->reply = json_pack("{s:s, s:[I, I, I]}", "event", "tried", "took_ns",
-                                  (json_int_t)(run_end - start), (json_int_t)load_ns,
-                                  (json_int_t)(clock_ns() - run_end));
-        json_object_update(answer->reply, samples);
-        gpu_monitor_report(&session->monitor, answer->reply);
+        json_t *reply = answer->reply;
+        json_object_set_new(reply, "event", json_string("tried"));
+        json_object_set_new(reply, "took_ns",
+                            json_pack("[I, I, I]", (json_int_t)(run_end - start),
+                                      (json_int_t)load_ns, (json_int_t)(clock_ns() - run_end)));
+        json_object_update(reply, samples);
+        gpu_monitor_report(&session->monitor, reply);
     }
     json_decref(samples);
     return status;

@@ -31,7 +31,8 @@
 int trial_prepare(struct device_session *session, struct device_variant *variant, size_t place,
                   bool checks, struct answer *answer, struct error *error);
 
-/* Loads the cubin behind the request, the entry `key` of the cubin cache. Unload the variant in any case, unless the context is lost. */
+/* Loads the cubin behind the request, the entry `key` of the cubin cache. If the variant can run, answer->reply becomes
+ * "loaded". Unload the variant in any case, unless the context is lost. */
 int trial_load(struct device_session *session, struct device_variant *variant, const char *key,
                struct answer *answer, struct error *error);
 

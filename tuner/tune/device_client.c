@@ -25,18 +25,34 @@ enum {
 enum { MOST_RUNS = 100 };               /* more than a batch has */
 #define MOST_INTEGER 9007199254740992.0 /* 2^53: those below are exact as doubles */
 
+/* X(member of struct kernel_stats, its type, its most), in the order of "stats"; bytes and operations
+ * follow. */
+#define STATS(X)                                                                                   \
+    X(registers, int, INT_MAX)                                                                     \
+    X(stack_bytes, int64_t, MOST_INTEGER)                                                          \
+    X(static_shared_bytes, int64_t, MOST_INTEGER)                                                  \
+    X(dynamic_shared_bytes, int64_t, MOST_INTEGER)                                                 \
+    X(block_threads, int, INT_MAX)                                                                 \
+    X(grid_blocks, int64_t, MOST_INTEGER)                                                          \
+    X(blocks_per_sm, int, INT_MAX)
+
 /* What the answer to each request about a variant has. */
 static const struct kind {
     const char *request;
     const char *event;
     size_t durations;
+    bool stats;
     bool samples;
 } kinds[] = {
-    {.request = "load", .event = "loaded"},
+    {.request = "load", .event = "loaded", .stats = true},
     {.request = "verify", .event = "verified", .durations = 1},
     {.request = "measure", .event = "measured", .samples = true},
     {.request = "unload", .event = "unloaded"},
-    {.request = "trial", .event = "tried", .durations = DEVICE_DURATIONS, .samples = true},
+    {.request = "trial",
+     .event = "tried",
+     .durations = DEVICE_DURATIONS,
+     .stats = true,
+     .samples = true},
 };
 
 /* A whole number; 0 if there is none. */
@@ -63,7 +79,7 @@ static bool has_failed(const json_t *reply)
 /* All numbers of its lists, in this order; NaN for what is not a number. A new array. */
 static double *collect(const json_t *reply, size_t *count)
 {
-    static const char *const lists[] = {"took_ns", "sampled", "samples_ns"};
+    static const char *const lists[] = {"took_ns", "stats", "sampled", "samples_ns"};
     double *numbers = NULL;
     size_t index;
     json_t *number;
@@ -113,6 +129,23 @@ static const char *read_durations(struct reader *reader, size_t count, struct de
     return NULL;
 }
 
+static const char *read_stats(struct reader *reader, struct device_reply *read)
+{
+    double number;
+#define X(member, type, most)                                                                      \
+    number = take(reader);                                                                         \
+    if (!is_integer(number, 0, most))                                                              \
+        return #member;                                                                            \
+    read->stats.member = (type)number;
+    STATS(X)
+#undef X
+    read->bytes = take(reader);
+    if (!is_number(read->bytes))
+        return "bytes";
+    read->operations = take(reader);
+    return is_number(read->operations) ? NULL : "operations";
+}
+
 static const char *read_samples(struct reader *reader, const json_t *request,
                                 struct device_reply *read)
 {
@@ -149,6 +182,12 @@ static const char *read_kind(const struct kind *kind, const json_t *request, con
     struct reader reader = {.left = 0};
     reader.next = read->numbers = collect(reply, &reader.left);
     flaw = read_durations(&reader, kind->durations, read);
+    if (kind->stats && flaw == NULL)
+        flaw = read_stats(&reader, read);
+    if (kind->stats && flaw == NULL) {
+        read->entry = json_string_value(json_object_get(reply, "entry"));
+        flaw = read->entry != NULL ? NULL : "entry";
+    }
     if (kind->samples && flaw == NULL)
         flaw = read_samples(&reader, request, read);
     return flaw;
@@ -443,14 +482,27 @@ static int call(struct device_client *client, json_t *request, json_t **reply,
     return take_reply(client, worker_timeout_s(LOAD_TIMEOUT_S), reply, answer, error);
 }
 
+static void store_loaded(const struct device_reply *read, struct result *result,
+                         struct device_client_answer *answer)
+{
+#define X(member, type, most) result->stats.member = read->stats.member;
+    STATS(X)
+#undef X
+    result->bytes = read->bytes;
+    result->operations = read->operations;
+    (void)snprintf(answer->entry, sizeof answer->entry, "%s", read->entry);
+}
+
 int device_client_load(struct device_client *client, int64_t id, const char *cubin,
-                       const struct bindings *parameters, struct device_client_answer *answer,
-                       struct error *error)
+                       const struct bindings *parameters, struct result *result,
+                       struct device_client_answer *answer, struct error *error)
 {
     json_t *reply;
     json_t *request = json_pack("{s:s, s:I, s:s, s:o}", "do", "load", "id", (json_int_t)id, "cubin",
                                 cubin, "parameters", bindings_to_json(parameters));
     int status = call(client, request, &reply, answer, error);
+    if (reply != NULL)
+        store_loaded(&client->read, result, answer);
     json_decref(reply);
     return status;
 }
@@ -665,6 +717,7 @@ int device_client_trial_take(struct device_client *client, struct result *result
     while (status == 0 && answer->again);
     if (reply == NULL)
         return status;
+    store_loaded(&client->read, result, answer);
     status = note_conditions(client, reply, answer, error);
     const struct device_reply *read = &client->read;
     if (!answer->again && read->runs != result->runs)

@@ -79,6 +79,9 @@ enum device_duration { DEVICE_TOOK_RUN, DEVICE_TOOK_LOAD, DEVICE_TOOK_MEASURE, D
 /* What an answer says. Zero it first; only what its kind of answer has is set. */
 struct device_reply {
     int64_t took_ns[DEVICE_DURATIONS];
+    const char *entry; /* of the main launch; as long as the reply */
+    struct kernel_stats stats;
+    double bytes, operations;
     int runs;                 /* that each sample is the mean of */
     double single_ns;         /* median of single samples */
     double empty_batch_ns;    /* of an empty kernel in a batch; 0: not known */
@@ -140,6 +143,7 @@ int device_client_opening(const struct device_client *client, int64_t *overdue_n
 struct device_client_answer {
     enum outcome outcome; /* OUTCOME_MEASURED: nothing wrong so far */
     char reason[1024];
+    char entry[ENTRY_BYTES]; /* of the main launch, after device_client_load() */
     double single_ns; /* median of a trial's single samples, also where batches took their place */
     bool passing;     /* the next run may do better: the worker was killed from outside, more than
                          once (OUTCOME_FAULT), the GPU failed as often, also while the expected
@@ -151,10 +155,10 @@ struct device_client_answer {
                          failed or throttled: ask again */
 };
 
-/* Loads variant `id`. */
+/* Loads variant `id`; stores its statistics and metrics in `result`. */
 int device_client_load(struct device_client *client, int64_t id, const char *cubin,
-                       const struct bindings *parameters, struct device_client_answer *answer,
-                       struct error *error);
+                       const struct bindings *parameters, struct result *result,
+                       struct device_client_answer *answer, struct error *error);
 
 /* An element of a wrong result. */
 struct device_difference {

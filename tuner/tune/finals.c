@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/statistics.h"
 #include "tune/fleet.h"
+#include "tune/kernel_stats.h"
 #include "tune/race.h"
 
 #include <stdint.h>
@@ -135,6 +136,7 @@ static bool note_losses(struct finals *finals)
     return lost;
 }
 
+/* The driver's statistics replace the compiler's; what only the compiler knows stays. */
 static int load(struct finals *finals, size_t contender, struct error *error)
 {
     struct tuning *tuning = finals->tuning;
@@ -150,12 +152,13 @@ static int load(struct finals *finals, size_t contender, struct error *error)
         status = compile_pool_wait(tuning->pool, job->compile_jobs[index], error);
     if (status != 0)
         return status;
+    const struct kernel_stats_source source = tuning_job_stats_source(finals->job, index);
     bool unreadable;
     do {
         timings_stage(tuning->timings, TIMING_LOAD);
         status = device_client_load(finals->gpu->client, (int64_t)index,
                                     finals->job->compile_jobs[index]->path, &result->parameters,
-                                    &answer, error);
+                                    result, &answer, error);
         unreadable = status == ERROR_RECORD && answer.unreadable;
         if (unreadable)
             status = tuning_job_recompile(finals->job, index, error);
@@ -166,6 +169,7 @@ static int load(struct finals *finals, size_t contender, struct error *error)
         disqualify(finals, contender, &answer);
         return 0;
     }
+    kernel_stats_limit(&source, answer.entry, &result->stats);
     finals->list[contender].loaded = true;
     return 0;
 }

@@ -4,9 +4,8 @@
 #include "template/launch_plan.h"
 #include "template/problem_check.h"
 
-/* Occupancy and what limits it; registers, shared memory, block and blocks_per_sm are set. */
-static void set_occupancy(const struct kernel_stats_source *source, const char *entry,
-                          struct kernel_stats *stats)
+void kernel_stats_limit(const struct kernel_stats_source *source, const char *entry,
+                        struct kernel_stats *stats)
 {
     const struct compiled_kernel *kernel = compilation_kernel(source->compilation, entry);
     struct occupancy occupancy;
@@ -35,7 +34,7 @@ static void take_main(const struct kernel_stats_source *source,
         .grid_blocks = step_blocks(step),
         .blocks_per_sm = launch_plan->main_blocks_per_sm,
     };
-    set_occupancy(source, step->entry, stats);
+    kernel_stats_limit(source, step->entry, stats);
 }
 
 /* Without a hash the variant is nobody's twin; what is wrong with it the GPU worker says. */

@@ -32,6 +32,10 @@ struct kernel_stats_source {
 void kernel_stats_fill(const struct kernel_stats_source *source, struct result *result,
                        enum outcome *outcome, struct error *reason);
 
+/* Sets occupancy and its limiter; registers, shared memory, block and blocks_per_sm are set. */
+void kernel_stats_limit(const struct kernel_stats_source *source, const char *entry,
+                        struct kernel_stats *stats);
+
 /*
  * Whether the constraints that name such statistics hold; `*index` is the first that does not, or cannot
  * be evaluated. Returns 0 or ERROR_CONFIG.

@@ -5,6 +5,7 @@
 #include "base/interrupt.h"
 #include "base/statistics.h"
 #include "base/task.h"
+#include "tune/kernel_stats.h"
 #include "tune/twins.h"
 
 #include <stdio.h>
@@ -419,6 +420,9 @@ static int end_measurement(struct screener *screener, struct error *error)
         return 0;
     }
     struct result *result = &job->study.results[index];
+    const struct kernel_stats_source source = tuning_job_stats_source(job, index);
+    if (answer.outcome == OUTCOME_MEASURED)
+        kernel_stats_limit(&source, answer.entry, &result->stats);
     tuning_summarise(result);
     if (result->runs > 1)
         screening->short_ns = TUNING_COMPARABLE_NS;

@@ -92,8 +92,8 @@ static int load(int64_t id, int us)
 {
     struct bindings parameters = {0};
     bindings_set(&parameters, "us", value_integer(us));
-    int status = device_client_load(fixture.client, id, "cubin", &parameters, &fixture.answer,
-                                    &fixture.error);
+    int status = device_client_load(fixture.client, id, "cubin", &parameters, &fixture.result,
+                                    &fixture.answer, &fixture.error);
     bindings_release(&parameters);
     return status;
 }
@@ -156,6 +156,7 @@ static void assert_works(void)
     assert_answer(OUTCOME_MEASURED, "");
     assert_int_equal(fixture.result.sample_count, SAMPLES);
     assert_int_equal(fixture.result.runs, 1);
+    assert_int_equal(fixture.result.stats.registers, SCRIPTED_REGISTERS);
     assert_true(fixture.result.samples_ns[0] > 19900 && fixture.result.samples_ns[0] < 20100);
 }
 
@@ -293,7 +294,7 @@ static void a_successor_waits_for_memory(void **state)
 
 /* --- requests about a variant --- */
 
-enum { VERIFY = 2, MEASURE = 4, TRIAL = 8, ALL = 15, SAMPLED = MEASURE | TRIAL };
+enum { LOAD = 1, VERIFY = 2, MEASURE = 4, TRIAL = 8, ALL = 15, SAMPLED = MEASURE | TRIAL };
 
 static const char *const requests[] = {"load", "verify", "measure", "trial"};
 
@@ -327,6 +328,12 @@ static const struct lie {
     {SAMPLED, "put sampled 0 1.5", "runs"},
     {TRIAL, "put sampled 1 null", "single_ns"},
     {TRIAL, "put sampled 1 -1", "single_ns"},
+    {LOAD | TRIAL, "put stats 0 null", "registers"},
+    {LOAD | TRIAL, "put stats 0 -1", "registers"},
+    {LOAD | TRIAL, "put stats 0 4294967296", "registers"},
+    {LOAD | TRIAL, "put stats 5 \"many\"", "grid_blocks"},
+    {LOAD | TRIAL, "put stats 7 -1", "bytes"},
+    {LOAD | TRIAL, "without entry", "entry"},
     {VERIFY, "without took_ns", "took_ns"},
     {VERIFY, "put took_ns 0 -5", "took_ns"},
 };
