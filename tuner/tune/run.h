@@ -62,9 +62,9 @@ struct run_options {
     bool quiet;                 /* no progress line */
     bool history;               /* a progress line that shows how the best improved */
     bool unrecorded; /* nothing is kept: neither record nor tuned INI; `part` goes with it */
-    bool
-        part; /* one of several sweeps of a run: the tuned INI is left alone, and nobody is told that
-                  there is nothing to do */
+    /* one of several sweeps of a run: the tuned INI is left alone, and nobody is told that there is nothing
+     * to do */
+    bool part;
     const struct bindings *suggestions; /* what a search tries first */
     size_t suggestion_count;
 
