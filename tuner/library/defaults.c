@@ -80,7 +80,7 @@ static int read_defaults(struct defaults *defaults, const char *path, const char
                          size_t name_length, const char *text, size_t length,
                          struct tuned_error *error)
 {
-    struct text_size size = text_measure(text, length);
+    struct text_size size = pool_measure(text, length);
     struct template_file file = {.defaults = defaults};
     struct ini_reader ini = {
         .section = template_section, .entry = template_entry, .more = template_more, .user = &file};

@@ -223,7 +223,7 @@ int tuned_load_text(struct tuned_table **table, const char *name, const char *te
 {
     *table = NULL;
     struct tuned_table *new = calloc(1, sizeof *new);
-    int code = new != NULL &&make_room(new, text_measure(text, length))
+    int code = new != NULL &&make_room(new, pool_measure(text, length))
                    ? read_table(new, name, text, length, error)
                    : tuned_fail(error, TUNED_NO_MEMORY, name, 0, "out of memory");
     if (code == 0)

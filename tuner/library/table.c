@@ -27,7 +27,7 @@ int tuned_hand_on(struct tuned_error *error, const char *file, const struct ini_
                       file, reader->line, "%s", reader->message);
 }
 
-struct text_size text_measure(const char *text, size_t length)
+struct text_size pool_measure(const char *text, size_t length)
 {
     static const char prefix[] = "configuration.";
     struct text_size size = {.bytes = length, .lines = 1};

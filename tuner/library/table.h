@@ -102,13 +102,13 @@ struct text_size {
     size_t configurations; /* sections and configurations of covers */
 };
 
-struct text_size text_measure(const char *text, size_t length);
+struct text_size pool_measure(const char *text, size_t length);
 
 /* Both return false if memory runs out. The table or defaults that they belong to free them. */
 bool pool_init(struct pool *pool, size_t room);
 bool values_init(struct values *values, size_t count);
 
-/* A copy of `text`; NULL if the pool is full, which text_measure() rules out. */
+/* A copy of `text`; NULL if the pool is full, which pool_measure() rules out. */
 const char *pool_keep(struct pool *pool, const char *text, size_t length);
 
 /*
