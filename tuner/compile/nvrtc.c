@@ -23,7 +23,7 @@
  * SIGINT and SIGTERM while NVRTC compiles. In the first compilation of a process, NVRTC handles them for
  * some tens of milliseconds, by ending the process with status 4, whatever the program would do. They are
  * blocked meanwhile; then the program has its handlers back, with the flags that NVRTC loses, and answers
- * them while NVRTC goes on. *
+ * them while NVRTC goes on.
  * They are blocked in the calling thread only. If NVRTC's handler runs in another one, the process ends.
  */
 enum { HELD_SIGNAL_COUNT = 2 };

@@ -1,5 +1,7 @@
 /*
- * Options that a template may not pass to NVRTC: those that make it write files, and those that add
+ * Options of the compiler, and the standard headers that kernels can include.
+ *
+ * A template may not pass some options to NVRTC: those that make it write files, and those that add
  * headers, include folders, sources or other files, because autotune must know which files are compiled.
  * Use the template's `include` or an #include in the source instead.
  */
