@@ -1,11 +1,12 @@
 /*
- * Makes the next calls of send() or read() in this process fail, as if the kernel had no memory for them.
+ * Makes the next calls of sendmsg() or read() in this process fail, as if the kernel had no memory for them.
  */
 #ifndef AUTOTUNE_TEST_FAILING_CHANNEL_H
 #define AUTOTUNE_TEST_FAILING_CHANNEL_H
 
 #include <errno.h>
 #include <stddef.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,11 +22,9 @@ static int fails(int *left, int number)
     return 1;
 }
 
-ssize_t send(int descriptor, const void *bytes, size_t count, int flags)
+ssize_t sendmsg(int descriptor, const struct msghdr *message, int flags)
 {
-    return fails(&failing_sends, ENOBUFS)
-               ? -1
-               : syscall(SYS_sendto, descriptor, bytes, count, flags, NULL, 0);
+    return fails(&failing_sends, ENOBUFS) ? -1 : syscall(SYS_sendmsg, descriptor, message, flags);
 }
 
 ssize_t read(int descriptor, void *bytes, size_t count)

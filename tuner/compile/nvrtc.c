@@ -857,13 +857,13 @@ static int compile_ptx(const struct program_options *options, const struct units
         alloc_append(&compilation->log, "%s", part.log != NULL ? part.log : "");
         compilation_release(&part);
     }
-    if (compiled) {
-        compilation->cubin = ptx;
-        compilation->cubin_bytes = strlen(ptx);
-    } else {
+    if (!compiled) {
         free(ptx);
+        return status;
     }
-    return status;
+    compilation->cubin = ptx; /* a source has a unit */
+    compilation->cubin_bytes = ptx != NULL ? strlen(ptx) : 0;
+    return 0;
 }
 
 static int compile_cubin(struct program_options *options, const struct units *units,
