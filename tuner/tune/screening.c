@@ -412,9 +412,16 @@ static int end_measurement(struct screener *screener, struct error *error)
     timings_share(tuning->timings, times.load_ns, times.verify_ns, times.measure_ns);
     if (status == ERROR_RECORD && answer.unreadable)
         return recompile(screener, error);
+    size_t index = screener->trials[0].index;
+    if (status != 0 && answer.outcome != OUTCOME_MEASURED && job->known[index]) {
+        /* in a closer look; as in the finals, where no worker takes the place of a lost one, perhaps the GPU has failed */
+        answer.passing = answer.passing || status != ERROR_INTERRUPTED;
+        tuning_job_take_answer(job, index, &answer);
+        (void)store(screening, &index, 1, NULL);
+    }
     if (status != 0)
         return status;
-    size_t index = forget_trial(screener).index;
+    (void)forget_trial(screener);
     if (answer.again) { /* its samples were dropped */
         queue_return(screening, index);
         return 0;

@@ -214,6 +214,22 @@ static void what_crashes_is_out_even_if_no_worker_replaces_the_lost_one(void **s
     }
 }
 
+/* Whoever ends the run meanwhile says nothing about the GPU. */
+static void what_was_wrong_stays_so_if_the_run_is_interrupted_before_a_worker_replaces_the_lost_one(
+    void **state)
+{
+    static const char *const requests[] = {"measure", "verify"};
+    for (size_t i = 0; i < 2; i++) {
+        char *script = alloc_format("%s:us=20 1 lose wrong_result\nopen 2- error %d\n", requests[i],
+                                    (int)ERROR_INTERRUPTED);
+        assert_int_equal(hold(script, "us = 20, 25", 10), ERROR_INTERRUPTED);
+        fixture_assert_outcome(20, OUTCOME_WRONG_RESULT, "scripted");
+        assert_true(result_is_refuted(fixture_result(20)));
+        free(script);
+        fixture_end();
+    }
+}
+
 static void the_last_one_left_wins(void **state)
 {
     fixture_check(
@@ -306,6 +322,8 @@ int main(int argc, char **argv)
         TUNING_TEST(no_template_is_blamed_for_damage),
         TUNING_TEST(a_new_worker_runs_the_winner_as_often_again),
         TUNING_TEST(what_crashes_is_out_even_if_no_worker_replaces_the_lost_one),
+        TUNING_TEST(
+            what_was_wrong_stays_so_if_the_run_is_interrupted_before_a_worker_replaces_the_lost_one),
         TUNING_TEST(the_last_one_left_wins),
         TUNING_TEST(if_everyone_fails_nobody_wins),
         TUNING_TEST(finals_are_held_again_among_those_left),

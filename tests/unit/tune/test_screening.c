@@ -55,6 +55,19 @@ static void a_closer_look_if_too_many_could_win(void **state)
     assert_int_equal(fixture_result(30)->sample_count, 3);
 }
 
+/* It is not the best so far of a run that ends there. */
+static void what_fails_in_a_closer_look_is_out_even_if_no_worker_replaces_the_lost_one(void **state)
+{
+    char *script = alloc_format("trial:us=20 2 lose fault\nopen 2- error %d\n", (int)ERROR_DEVICE);
+    fixture_start(script, "us = 20, 20.01, 20.02, 20.03", 10);
+    fixture.tuning.rules.finalists = 2;
+    fixture_open();
+    assert_int_equal(screening_hold(&fixture.tuning, &fixture.job, &fixture.error), ERROR_DEVICE);
+    fixture_assert_outcome(20, OUTCOME_FAULT, "scripted");
+    fixture_assert_measured(20.01);
+    free(script);
+}
+
 /* The time is over before the screening begins, and nobody has patience any more. */
 static void a_gpu_that_has_opened_the_problem_is_not_too_late(void **state)
 {
@@ -108,6 +121,7 @@ int main(int argc, char **argv)
         TUNING_TEST(what_can_be_compared_is_batched_alike),
         TUNING_TEST(a_variant_may_fail_when_it_is_tried_again),
         TUNING_TEST(a_closer_look_if_too_many_could_win),
+        TUNING_TEST(what_fails_in_a_closer_look_is_out_even_if_no_worker_replaces_the_lost_one),
         TUNING_TEST(a_gpu_that_has_opened_the_problem_is_not_too_late),
         TUNING_TEST(a_twin_that_is_tried_again_is_not_its_own_duplicate),
     };
