@@ -341,7 +341,8 @@ static void keep_best_so_far(struct run *run)
         if (!study->complete)
             (void)tuned_file_refute(run->tuned, study, 1, run->options.notice, run->options.user,
                                     NULL);
-        if (!study->complete && study_best(study) < study->result_count)
+        /* not while any finalist may be the one that has damaged what all use */
+        if (!study->complete && !run->jobs[i].careful && study_best(study) < study->result_count)
             tuned_entry_from_study(study, ARRAY_APPEND(entries, count));
     }
     if (count > 0 && tuned_file_update(run->tuned, entries, count, &taken, NULL) == 0 && taken > 0)

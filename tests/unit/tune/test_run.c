@@ -224,6 +224,12 @@ static void workers_that_never_start_end_the_run(void **state)
                 "the tuner's own kernels cannot be compiled: error: no");
 }
 
+/* One of the finalists has damaged what all use, and the run ends before it is known which. */
+static void nobody_is_the_best_so_far_while_any_may_be_to_blame(void **state)
+{
+    assert_ends("verify:us=20 1 doubt wrong_result\nopen 2- error -4\n", ERROR_DEVICE, "scripted");
+}
+
 /* --- budgets --- */
 
 /* From the sixth on, the compiler does not end before its deadline. */
@@ -273,6 +279,7 @@ int main(int argc, char **argv)
         SCRATCH_TEST(what_was_killed_from_outside_is_tried_again_by_the_next_run),
         SCRATCH_TEST(memory_that_is_gone_later_refuses_the_problem),
         SCRATCH_TEST(workers_that_never_start_end_the_run),
+        SCRATCH_TEST(nobody_is_the_best_so_far_while_any_may_be_to_blame),
         SCRATCH_TEST(compilations_under_way_are_given_up_at_the_end_of_the_budget),
         SCRATCH_TEST(what_one_problem_taught_begins_the_next),
     };
