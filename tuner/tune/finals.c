@@ -599,7 +599,7 @@ int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *err
     study->has_winner = status == 0 && count_in(&finals) > 0 && !finals.anew;
     if (study->has_winner)
         study->winner = finals.list[finals.verdict.winner].index;
-    if (status != 0 && status != ERROR_RECORD)
+    if (status != 0) /* also where a cubin cannot be read */
         (void)store_finalists(&finals, false, NULL);
     if (status == 0)
         status = store_finalists(&finals, !finals.anew, error);

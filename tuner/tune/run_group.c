@@ -17,8 +17,14 @@ static const double counting_share = 0.05; /* … and of a budget, for those of 
 
 /* --- planning --- */
 
+/* Whether the run's results go to the tuned INI. */
+static bool updates_tuned(const struct run *run)
+{
+    return !run->environment.static_mode && !run->options.part;
+}
+
 /* A problem that does not fit in the GPU's memory, or whose reference fails, is left out. The user is
- * told at once, and by later reports. */
+ * told at once, and by later reports. What turned out to be wrong before that is not shipped any more. */
 static int refuse_job(struct run *run, struct tuning_job *job, const struct error *refusal,
                       struct error *error)
 {
@@ -37,8 +43,12 @@ static int refuse_job(struct run *run, struct tuning_job *job, const struct erro
     run->refused_count++;
     if (run->refusal.code == 0 || run->refusal.code == ERROR_MEMORY)
         run->refusal = *refusal;
-    return run->record == NULL
-               ? 0
+    int status = updates_tuned(run)
+                     ? tuned_file_refute(run->tuned, &job->study, 1, run->options.notice,
+                                         run->options.user, error)
+                     : 0;
+    return status != 0 || run->record == NULL
+               ? status
                : record_refuse(run->record, job->record_id, error_text(refusal, text), error);
 }
 
@@ -175,7 +185,7 @@ bool run_group_is_done(const struct run_group *group)
 static int finish_job(struct run *run, struct tuning_job *job, struct error *error)
 {
     const struct study *study = &job->study;
-    const bool updates = !run->environment.static_mode && !run->options.part;
+    const bool updates = updates_tuned(run);
     struct tuned_entry entry = {0};
     size_t taken;
     int status = 0;

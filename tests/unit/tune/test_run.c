@@ -199,6 +199,27 @@ static void memory_that_is_gone_later_refuses_the_problem(void **state)
     release(&end);
 }
 
+/* What was right in an earlier run turns out to be wrong before the memory is gone. */
+static void a_problem_that_is_refused_leaves_nothing_wrong_in_the_tuned_ini(void **state)
+{
+    struct observed observed;
+    struct end end = run("", "n = 1, 2\nus = 20, 30", &observed);
+    check_end(&end, &observed);
+    assert_int_equal(count_tuned_entries(), 2);
+    release(&end);
+    assert_int_equal(system("rm -rf requests"), 0);
+    observed = (struct observed){0};
+    scripted_worker_script(
+        "trial:us=20 1 fail wrong_result\nmeasure 1 die 3\nopen 2-21 error -9\n");
+    end = run_with((struct run_options){.remeasure = true}, &observed);
+    assert_int_equal(end.status, 0);
+    assert_int_equal(end.winners, ERROR_MEMORY);
+    assert_int_equal(study_count(&end.study, OUTCOME_WRONG_RESULT), 1);
+    assert_int_equal(count_tuned_entries(), 1);
+    assert_non_null(strstr(observed.notices, "no longer has the configuration"));
+    release(&end);
+}
+
 /* Run, and expect this error. */
 static void assert_ends(const char *script, enum error_code code, const char *message)
 {
@@ -228,6 +249,25 @@ static void workers_that_never_start_end_the_run(void **state)
 static void nobody_is_the_best_so_far_while_any_may_be_to_blame(void **state)
 {
     assert_ends("verify:us=20 1 doubt wrong_result\nopen 2- error -4\n", ERROR_DEVICE, "scripted");
+}
+
+/* Afterwards a cubin cannot be read, which ends the run. */
+static void what_fails_in_the_finals_has_failed_for_the_next_run(void **state)
+{
+    struct observed observed;
+    struct end end = run("verify:us=20 1 lose wrong_result\n"
+                         "load:us=20.0002 2- say {\"event\":\"failed\",\"outcome\":\"load_error\","
+                         "\"reason\":\"damaged\",\"unreadable\":true}\n",
+                         "us = 20, 20.0002", &observed);
+    assert_int_equal(end.status, ERROR_RECORD);
+    assert_int_equal(study_count(&end.study, OUTCOME_WRONG_RESULT), 1);
+    release(&end);
+    scripted_worker_script("");
+    end = run_with((struct run_options){.quiet = true}, &observed);
+    check_end(&end, &observed);
+    assert_int_equal(study_count(&end.study, OUTCOME_WRONG_RESULT), 1);
+    assert_true(winner_us(&end) > 20.0001);
+    release(&end);
 }
 
 /* --- budgets --- */
@@ -278,8 +318,10 @@ int main(int argc, char **argv)
         SCRATCH_TEST(a_higher_limit_compiles_again_what_took_too_long),
         SCRATCH_TEST(what_was_killed_from_outside_is_tried_again_by_the_next_run),
         SCRATCH_TEST(memory_that_is_gone_later_refuses_the_problem),
+        SCRATCH_TEST(a_problem_that_is_refused_leaves_nothing_wrong_in_the_tuned_ini),
         SCRATCH_TEST(workers_that_never_start_end_the_run),
         SCRATCH_TEST(nobody_is_the_best_so_far_while_any_may_be_to_blame),
+        SCRATCH_TEST(what_fails_in_the_finals_has_failed_for_the_next_run),
         SCRATCH_TEST(compilations_under_way_are_given_up_at_the_end_of_the_budget),
         SCRATCH_TEST(what_one_problem_taught_begins_the_next),
     };
