@@ -291,7 +291,7 @@ int cover_entry_check(const struct cover_session *session, struct error *error)
 /* --- the entry --- */
 
 /* Of a tuned size, but with today's date and the values that all problems have; what is for one problem is not
- * written. */
+ * written. The cover is complete, though there was no time for that size's finals. */
 static void fill_entry(const struct cover_session *session, struct tuned_entry *entry)
 {
     char date[CLOCK_DATE_BYTES];
@@ -299,6 +299,7 @@ static void fill_entry(const struct cover_session *session, struct tuned_entry *
     free(entry->section);
     free(entry->date);
     entry->section = NULL;
+    entry->incomplete = false;
     clock_date(date);
     entry->date = alloc_string(date);
     bindings_copy(&entry->problem, &session->range.fixed);

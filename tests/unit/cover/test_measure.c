@@ -371,6 +371,8 @@ static struct quality make_cover(time_formula *formula, double noise, double bud
         fail_msg("%s", error.message);
     assert_int_equal(tuned_file_read("tuned.ini", &tuned, &error), 0);
     assert_int_equal(tuned.count, 1);
+    /* though its sizes' tuning is; else an older cover would stay */
+    assert_false(tuned.entries[0].incomplete);
     machine.configurations = tuned_entry_count(&tuned.entries[0]);
     machine.measured = tuned.entries[0].cover->public.size_count;
     machine.most_loads = 0;
