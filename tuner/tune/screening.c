@@ -414,8 +414,8 @@ static int end_measurement(struct screener *screener, struct error *error)
         return recompile(screener, error);
     size_t index = screener->trials[0].index;
     if (status != 0 && answer.outcome != OUTCOME_MEASURED && job->known[index]) {
-        /* in a closer look; as in the finals, where no worker takes the place of a lost one, perhaps the GPU has failed */
-        answer.passing = answer.passing || status != ERROR_INTERRUPTED;
+        /* in a closer look */
+        answer.passing = answer.passing || tuning_suspects_gpu(status);
         tuning_job_take_answer(job, index, &answer);
         (void)store(screening, &index, 1, NULL);
     }

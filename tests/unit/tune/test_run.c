@@ -199,25 +199,31 @@ static void memory_that_is_gone_later_refuses_the_problem(void **state)
     release(&end);
 }
 
-/* What was right in an earlier run turns out to be wrong before the memory is gone. */
+/* What was right in an earlier run turns out to be wrong before the memory is gone, or as it is. */
 static void a_problem_that_is_refused_leaves_nothing_wrong_in_the_tuned_ini(void **state)
 {
-    struct observed observed;
-    struct end end = run("", "n = 1, 2\nus = 20, 30", &observed);
-    check_end(&end, &observed);
-    assert_int_equal(count_tuned_entries(), 2);
-    release(&end);
-    assert_int_equal(system("rm -rf requests"), 0);
-    observed = (struct observed){0};
-    scripted_worker_script(
-        "trial:us=20 1 fail wrong_result\nmeasure 1 die 3\nopen 2-21 error -9\n");
-    end = run_with((struct run_options){.remeasure = true}, &observed);
-    assert_int_equal(end.status, 0);
-    assert_int_equal(end.winners, ERROR_MEMORY);
-    assert_int_equal(study_count(&end.study, OUTCOME_WRONG_RESULT), 1);
-    assert_int_equal(count_tuned_entries(), 1);
-    assert_non_null(strstr(observed.notices, "no longer has the configuration"));
-    release(&end);
+    static const char *const scripts[] = {
+        "trial:us=20 1 fail wrong_result\nmeasure 1 die 3\nopen 2-21 error -9\n",
+        "measure:us=20 1 lose wrong_result\nopen 2-21 error -9\n",
+        "verify:us=20 1 lose wrong_result\nopen 2-21 error -9\n"};
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
+        struct observed observed;
+        struct end end = run("", "n = 1, 2\nus = 20, 20.0002", &observed);
+        check_end(&end, &observed);
+        assert_int_equal(count_tuned_entries(), 2);
+        release(&end);
+        assert_int_equal(system("rm -rf requests"), 0);
+        observed = (struct observed){0};
+        scripted_worker_script(scripts[i]);
+        end = run_with((struct run_options){.remeasure = true}, &observed);
+        assert_int_equal(end.status, 0);
+        assert_int_equal(end.winners, ERROR_MEMORY);
+        assert_int_equal(study_count(&end.study, OUTCOME_WRONG_RESULT), 1);
+        assert_int_equal(count_tuned_entries(), 1);
+        assert_non_null(strstr(observed.notices, "no longer has the configuration"));
+        release(&end);
+        clear_folder();
+    }
 }
 
 /* Run, and expect this error. */
