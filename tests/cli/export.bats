@@ -47,6 +47,28 @@ C
     done
 }
 
+# print_choices COUNT SIZES...: use.c, which prints what the functions kNUMBER_cover_1() of all.h choose: NUMBER, SIZE, CHOICE
+print_choices() {
+    local count=$1 i n
+    shift
+    { echo '#include "all.h"' && echo '#include <stdio.h>' && echo 'int main(void)' && echo '{'
+        for ((i = 0; i < count; i++)); do
+            for n; do
+                printf "%s\n" "    printf(\"$i $n %d\\n\", k${i}_cover_1($n, 0));"
+            done
+        done && echo '}'; } >use.c
+}
+
+# look_ups_agree FILE WHAT...: each choice in FILE is what a look-up says of the same entry, which the messages call WHAT
+look_ups_agree() {
+    local file=$1 i n choice
+    shift
+    while read -r i n choice; do
+        autotune explain -k "k$i" -t tuned.ini -g Alpha --n "$n" --limit cover
+        equal "${*:i+1:1}, n=$n: $choice" "${*:i+1:1}, n=$n: $(sed -n 's/.*configuration \([12]\).*/\1/p' out | head -1 | grep . || echo 0)"
+    done <"$file"
+}
+
 @test "the exported function of a cover takes words and conditions as a look-up does" {
     local conditions=('mode ~= (n % 4 ~= 0)' 'mode == (n % 4 == 0)' 'mode == true' 'mode == (n % 4 == 0 ? "yes" : "no")'
         '(n % 4 == 0 and "yes" or "no") == mode' '(n % 4 == 0 ? mode : num_load > 1)' '(n % 4 == 0 ? mode : "no")'
@@ -62,21 +84,13 @@ C
             -e "/^constraint/d; s|^allowed.1 = mode == \"good\" and.*|allowed.1 = ${conditions[i]}|" one.ini >>tuned.ini
     done
     expect 0 export --header --tuned tuned.ini --output all.h
-    { echo '#include "all.h"' && echo '#include <stdio.h>' && echo 'int main(void)' && echo '{'
-        for i in "${!conditions[@]}"; do
-            for n in 2001 2004 9001 9004; do
-                printf "%s\n" "    printf(\"$i $n %d\\n\", k${i}_cover_1($n, 0));"
-            done
-        done && echo '}'; } >use.c
+    print_choices ${#conditions[@]} 2001 2004 9001 9004
     for language in c c++; do
         cc -x $language -Wall -Wextra -Werror use.c -o use -lm
         ./use >chosen.$language
     done
     cmp chosen.c chosen.c++
-    while read -r i n chosen; do
-        autotune explain -k "k$i" -t tuned.ini -g Alpha --n "$n" --limit cover
-        equal "${conditions[i]}, n=$n: $chosen" "${conditions[i]}, n=$n: $(sed -n 's/.*configuration \([12]\).*/\1/p' out | head -1 | grep . || echo 0)"
-    done <chosen.c
+    look_ups_agree chosen.c "${conditions[@]}"
 }
 
 @test "the exported function of a cover chooses nothing where a figure fails, needed or not, as a look-up does" {
@@ -87,18 +101,10 @@ C
         sed "s/scale/k$i/; /^constraint/d; s/^allowed.1 = .*/${lines[i]}/" one.ini >>tuned.ini
     done
     expect 0 export --header --tuned tuned.ini --output all.h
-    { echo '#include "all.h"' && echo '#include <stdio.h>' && echo 'int main(void)' && echo '{'
-        for i in "${!lines[@]}"; do
-            for n in 4999 5000 5001 5002; do
-                printf "%s\n" "    printf(\"$i $n %d\\n\", k${i}_cover_1($n, 0));"
-            done
-        done && echo '}'; } >use.c
+    print_choices ${#lines[@]} 4999 5000 5001 5002
     cc -Wall -Wextra -Werror use.c -o use -lm
     ./use >choices
-    while read -r i n chosen; do
-        autotune explain -k "k$i" -t tuned.ini -g Alpha --n "$n" --limit cover
-        equal "$i, n=$n: $chosen" "$i, n=$n: $(sed -n 's/.*configuration \([12]\).*/\1/p' out | head -1 | grep . || echo 0)"
-    done <choices
+    look_ups_agree choices "${lines[@]}"
     equal "$(grep -c ' 0$' choices)" 6
 }
 

@@ -1,24 +1,31 @@
 # Entries of tuned INIs, for tests of what is done with them.
 
-# tuned FILE KERNEL-HASH GPU CAPABILITY N MEDIAN_NS [DATE [TEMPLATE_HASH]]: appends an entry
-tuned() {
-    cat >>"$1" <<INI
+# begin_entry HASH GPU CAPABILITY DATE [TEMPLATE_HASH]: what every entry begins with
+begin_entry() {
+    cat <<INI
 
-[scale $2]
+[scale $1]
 kernel = scale
 template = scale
-template_hash = ${8:-0123456789abcdef0123456789abcdef}
-gpu = $3
-arch = sm_$4
-compute_capability = $4
+template_hash = ${5:-0123456789abcdef0123456789abcdef}
+gpu = $2
+arch = sm_$3
+compute_capability = $3
 sm_count = 100
 l2_bytes = 1000
 memory_bytes = 1000
 driver = 13.0
 nvrtc = 13.0
 autotune = 0.1.0
-date = ${7:-2026-11-21T07:00:00Z}
+date = $4
 cache = cold
+INI
+}
+
+# tuned FILE KERNEL-HASH GPU CAPABILITY N MEDIAN_NS [DATE [TEMPLATE_HASH]]: appends an entry
+tuned() {
+    begin_entry "$2" "$3" "$4" "${7:-2026-11-21T07:00:00Z}" "${8-}" >>"$1"
+    cat >>"$1" <<INI
 problem.n = $5
 problem.factor = 1.5
 parameter.block_size = 64
@@ -36,23 +43,8 @@ INI
 
 # cover FILE DATE [TEMPLATE_HASH GPU CAPABILITY]: appends a cover of two configurations
 cover() {
+    begin_entry 0000c0e4 "${4:-Alpha}" "${5:-80}" "$2" "${3-}" >>"$1"
     cat >>"$1" <<INI
-
-[scale 0000c0e4]
-kernel = scale
-template = scale
-template_hash = ${3:-0123456789abcdef0123456789abcdef}
-gpu = ${4:-Alpha}
-arch = sm_${5:-80}
-compute_capability = ${5:-80}
-sm_count = 100
-l2_bytes = 1000
-memory_bytes = 1000
-driver = 13.0
-nvrtc = 13.0
-autotune = 0.1.0
-date = $2
-cache = cold
 cover = 3
 problem.factor = 1.5
 range.n = 1024 .. 1048576

@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-/* Adds a test to those that main() runs: for UNIT_TEST_WITH(). */
+/* UNIT_TEST_WITH() calls this to add its test to those that main() runs. */
 void test_add(struct CMUnitTest test);
 
 #define UNIT_TEST_WITH(name, setup, teardown)                                                      \

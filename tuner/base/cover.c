@@ -748,7 +748,7 @@ static struct nearest find_nearest(const double *values, const double *distances
     return nearest;
 }
 
-/* 0 if there is no value at one of them. */
+/* 0 if a value is missing at any of them. */
 static double mean_at(const struct nearest *nearest, const double *values, const double *distances)
 {
     double weights = 0;

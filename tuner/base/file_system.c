@@ -77,7 +77,7 @@ const char *file_system_network(const char *path)
         status = statfs(existing, &system);
     }
     unsigned long type =
-        status != 0 ? 0 : (unsigned long)system.f_type & 0xffffffff; /* signed where it is an int */
+        status != 0 ? 0 : (unsigned long)system.f_type & 0xffffffff; /* signed on some machines */
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (types[i].type == type)
             found = types[i].name;

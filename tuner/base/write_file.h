@@ -26,7 +26,7 @@
 struct write_file {
     FILE *stream; /* write to it, but do not close it; it has no fileno() */
 
-    /* private; the stream refers to it, so it must stay where it is */
+    /* private; do not copy it: the stream keeps its address */
     char *path;      /* the target, with symbolic links resolved */
     char *temporary; /* path of the temporary file */
     int descriptor;  /* of the temporary file */

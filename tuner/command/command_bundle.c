@@ -481,7 +481,8 @@ static void drop_older_files(const struct bundle *bundle)
     free(folder);
 }
 
-/* Moves the files to the output; tuned.ini, without which there is no bundle, goes first and comes last. */
+/* Moves the files to the output; the old tuned.ini is removed first and the new one comes last, because without it
+ * there is no bundle. */
 static int move_files(const struct bundle *bundle, struct error *error)
 {
     char *tuned = alloc_format("%s/tuned.ini", bundle->output);

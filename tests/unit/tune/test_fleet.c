@@ -84,7 +84,7 @@ static void a_gpu_that_fails_leaves_its_work_to_the_others(void **state)
     assert_true(fixture.team.gpus[1]->away);
 }
 
-/* Those that got fewer samples beside it get the rest then. */
+/* The variants that got fewer samples because of it are then given the rest. */
 static void if_a_gpu_fails_the_next_one_knows_that_a_variant_was_disqualified(void **state)
 {
     start(2, "", "us = 20, 21");
