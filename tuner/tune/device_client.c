@@ -461,7 +461,12 @@ static int receive_reply(struct device_client *client, double timeout_s, json_t 
 static int take_reply(struct device_client *client, double timeout_s, json_t **reply,
                       struct device_client_answer *answer, struct error *error)
 {
-    return finish(client, receive_reply(client, timeout_s, reply, answer, error));
+    int status = finish(client, receive_reply(client, timeout_s, reply, answer, error));
+    /* if no worker takes the place of one that a variant cost, the GPU may have failed, and not the variant; not if the
+     * run is interrupted, or if others have taken the memory */
+    if (status != 0 && status != ERROR_INTERRUPTED && status != ERROR_MEMORY)
+        answer->passing = true;
+    return status;
 }
 
 /* Sends a request about a variant, and queues it. */

@@ -147,7 +147,8 @@ struct device_client_answer {
     double single_ns; /* median of a trial's single samples, also where batches took their place */
     bool passing;     /* the next run may do better: the worker was killed from outside, more than
                          once (OUTCOME_FAULT), the GPU failed as often, also while the expected
-                         results were made (OUTCOME_INVALID), or others had taken the memory */
+                         results were made (OUTCOME_INVALID), no worker took its place, or others
+                         had taken the memory */
     bool unfit;       /* the template cannot make its data: OUTCOME_INVALID */
     bool doubtful;    /* it failed, and another variant that is loaded may be to blame */
     bool unreadable;  /* with ERROR_RECORD: its cubin is missing or damaged. The worker is ready */

@@ -277,7 +277,6 @@ static int take_oldest(struct finals *finals, struct rounds *rounds, struct erro
         device_client_measure_take(finals->gpu->client, &samples, &count, &runs, &answer, error);
     rounds->sent_count--;
     memmove(rounds->sent, rounds->sent + 1, rounds->sent_count * sizeof *rounds->sent);
-    answer.passing = answer.passing || tuning_suspects_gpu(status);
     if (answer.outcome != OUTCOME_MEASURED)
         disqualify(finals, turn.contender, &answer);
     else if (status == 0 && answer.again)
@@ -394,7 +393,6 @@ static int verify_one(struct finals *finals, size_t contender, int runs, bool en
     *again = status == 0 && answer.again;
     if (*again || (status != 0 && answer.outcome == OUTCOME_MEASURED))
         return status;
-    answer.passing = answer.passing || tuning_suspects_gpu(status);
     unsigned losses = client->worker.losses;
     if (answer.unfit && check.data_set > 0 && !answer.doubtful)
         give_up_data(finals, contender, answer.reason);

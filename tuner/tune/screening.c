@@ -415,7 +415,6 @@ static int end_measurement(struct screener *screener, struct error *error)
     size_t index = screener->trials[0].index;
     if (status != 0 && answer.outcome != OUTCOME_MEASURED && job->known[index]) {
         /* in a closer look */
-        answer.passing = answer.passing || tuning_suspects_gpu(status);
         tuning_job_take_answer(job, index, &answer);
         (void)store(screening, &index, 1, NULL);
     }

@@ -23,11 +23,6 @@ void tuning_notice(const struct tuning *tuning, const struct fleet_gpu *gpu, con
         tuning->notice(tuning->user, &notice);
 }
 
-bool tuning_suspects_gpu(int status)
-{
-    return status != 0 && status != ERROR_INTERRUPTED && status != ERROR_MEMORY;
-}
-
 void tuning_summarise(struct result *result)
 {
     result->time = statistics_summarise(result->samples_ns, result->sample_count);

@@ -59,10 +59,6 @@ struct device_client *tuning_client(const struct tuning *tuning);
 void tuning_notice(const struct tuning *tuning, const struct fleet_gpu *gpu, const char *what,
                    const char *reason, const char *consequence);
 
-/* Whether the GPU may have failed, if this is why no worker takes the place of one that a variant cost; not if the run
- * is interrupted, or if others have taken the memory. */
-bool tuning_suspects_gpu(int status);
-
 /* Computes result->time from its samples. */
 void tuning_summarise(struct result *result);
 
