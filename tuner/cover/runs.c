@@ -183,50 +183,28 @@ static void add_twins(struct cover_session *session, const struct run *run,
     }
 }
 
-/* Whether a study in the record is of the session's kernel, or of its rounds, within the range and its
- * constraints. */
-static bool is_of_session(const struct cover_session *session, const struct study *study,
-                          const char *kernel, int64_t *size)
+/* Whether a study in the record is within the range and its constraints, under whatever name. A size may be that of an
+ * earlier session, or have been tuned alone. */
+static bool is_in_range(const struct cover_session *session, const struct study *study)
 {
-    return strcmp(study->kernel, kernel) == 0 &&
-           strcmp(study->template_hash, session->range.kernel->template.hash) == 0 &&
-           study->result_count > 0 && problem_range_size(&session->range, &study->problem, size) &&
+    int64_t size[SWEEP_COVER_AXES];
+    return problem_range_size(&session->range, &study->problem, size) &&
            problem_range_admits(&session->range, size, NULL) == 1;
 }
 
-/* As look-ups and the record tell GPUs apart, so that what failed on a card with other clocks or a little
- * more memory counts, too. */
-static bool is_same_gpu(const struct gpu *a, const struct gpu *b)
-{
-    return strcmp(a->name, b->name) == 0 && strcmp(a->arch, b->arch) == 0 &&
-           a->attributes[GPU_sm_count] == b->attributes[GPU_sm_count];
-}
-
-/* In the record, a size may be that of an earlier session, or have been tuned alone, under whatever
- * name the sweep had for the kernel. */
 static int find_refuted(struct cover_session *session, const struct run *run, struct error *error)
 {
     struct study *studies = NULL;
     size_t count = 0;
-    size_t kept = 0;
-    int64_t size[SWEEP_COVER_AXES];
-    int status =
-        record_failures(run->record, run->jobs[0].study.data_hash, &studies, &count, error);
+    int status = record_failures(run->record, &run->jobs[0].study, &studies, &count, error);
     cover_session_forget_refuted(session);
-    for (size_t i = 0; i < count; i++) {
-        struct study *study = &studies[i];
-        if (is_of_session(session, study, study->kernel, size) &&
-            is_same_gpu(&study->environment.gpu, &run->groups[0].environment.gpu)) {
-            add_refuted(session, study);
-            studies[kept++] = *study;
-        } else {
-            study_release(study);
-        }
-    }
+    for (size_t i = 0; i < count; i++)
+        if (is_in_range(session, &studies[i]))
+            add_refuted(session, &studies[i]);
     if (status == 0)
-        status = tuned_file_refute(session->tuned_path, studies, kept, session->options.notice,
+        status = tuned_file_refute(session->tuned_path, studies, count, session->options.notice,
                                    session->options.user, error);
-    for (size_t i = 0; i < kept; i++)
+    for (size_t i = 0; i < count; i++)
         study_release(&studies[i]);
     free(studies);
     return status;

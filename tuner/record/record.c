@@ -696,18 +696,26 @@ static int compare_studies(const void *left, const void *right)
     return order != 0 ? order : a->environment.static_mode - b->environment.static_mode;
 }
 
-static int read_studies(struct record *record, enum result_set wanted, const char *data_hash,
-                        struct study **studies, size_t *count, struct error *error)
+/* The latest ones, or, if there is a study that they are to be like, those with failures. */
+static int read_studies(struct record *record, const struct study *like, struct study **studies,
+                        size_t *count, struct error *error)
 {
     *studies = alloc_zeroed(1, sizeof **studies);
     *count = 0;
     struct query query =
-        query_begin(record, wanted == FAILED ? STATEMENT_FAILED_STUDIES : STATEMENT_LATEST_STUDIES);
+        query_begin(record, like != NULL ? STATEMENT_FAILED_STUDIES : STATEMENT_LATEST_STUDIES);
+    if (like != NULL) {
+        query_text(&query, like->template_hash);
+        query_text(&query, like->environment.gpu.name);
+        query_text(&query, like->environment.gpu.arch);
+        query_integer(&query, like->environment.gpu.attributes[GPU_sm_count]);
+    }
     int result = 0;
     int status = SQLITE_DONE;
     while (result == 0 && (status = query_step(&query)) == SQLITE_ROW)
-        result = read_study(record, query.statement, wanted, data_hash,
-                            ARRAY_APPEND(*studies, *count), error);
+        result = read_study(record, query.statement, like != NULL ? FAILED : JUDGED,
+                            like != NULL ? like->data_hash : NULL, ARRAY_APPEND(*studies, *count),
+                            error);
     query_end(&query);
     if (result == 0 && status != SQLITE_DONE)
         result = record_failed(record, error);
@@ -726,13 +734,13 @@ static int read_studies(struct record *record, enum result_set wanted, const cha
 int record_studies(struct record *record, struct study **studies, size_t *count,
                    struct error *error)
 {
-    return read_studies(record, JUDGED, NULL, studies, count, error);
+    return read_studies(record, NULL, studies, count, error);
 }
 
-int record_failures(struct record *record, const char *data_hash, struct study **studies,
+int record_failures(struct record *record, const struct study *like, struct study **studies,
                     size_t *count, struct error *error)
 {
-    return read_studies(record, FAILED, data_hash, studies, count, error);
+    return read_studies(record, like, studies, count, error);
 }
 
 /* --- near studies --- */

@@ -113,11 +113,11 @@ int record_import(struct record *record, const struct study *study, struct error
 int record_studies(struct record *record, struct study **studies, size_t *count,
                    struct error *error);
 
-/* The same for every study measured here that has results that were wrong, crashed or hung: these, and
- * duplicates, whether the verdict is on them or not, unless a later study of the same has run the variant:
- * one on the same data, if the failure was on the data that there are now, of `data_hash`. A wrong result is
- * only taken back by a study with another driver or NVRTC, or on other data: a race may be won once. */
-int record_failures(struct record *record, const char *data_hash, struct study **studies,
+/* The same for every study measured here of `like`'s template on its GPU that has results that were wrong, crashed or
+ * hung: these, and duplicates, whether the verdict is on them or not, unless a later study of the same has run the
+ * variant: one on the same data, if the failure was on the data of `like`. A wrong result is only taken back by a
+ * study with another driver or NVRTC, or on other data: a race may be won once. */
+int record_failures(struct record *record, const struct study *like, struct study **studies,
                     size_t *count, struct error *error);
 
 enum { RECORD_NEAR_STUDIES = 4, RECORD_NEAR_RESULTS = 4000 };

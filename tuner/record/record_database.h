@@ -114,7 +114,8 @@ enum { STUDY_COLUMNS = 8, FOUND_COLUMNS = 5, RESULT_COLUMNS = 5 };
     X(LATEST_STUDIES, SELECT_STUDY "WHERE id IN (SELECT id FROM (SELECT id, max(turn) FROM study" \
         " GROUP BY kernel, problem, gpu, arch, " SM_COUNT("study") ", mode, cache, tool))" \
         " ORDER BY kernel, gpu, arch, mode, id") \
-    X(FAILED_STUDIES, SELECT_STUDY "WHERE mode = 'measured' AND tool = '' AND EXISTS" \
+    X(FAILED_STUDIES, SELECT_STUDY "WHERE mode = 'measured' AND tool = '' AND template_hash = ?1" \
+        " AND gpu = ?2 AND arch = ?3 AND " SM_COUNT("study") " = ?4 AND EXISTS" \
         " (SELECT 1 FROM variant WHERE study = study.id AND outcome IN (" FAILURES "))" \
         " ORDER BY kernel, gpu, arch, mode, id") \
     X(FIND_VARIANT, "SELECT id FROM variant WHERE study = ? AND parameters = ?") \

@@ -75,16 +75,22 @@ notify(const struct run *run, const char *format, ...)
     run->options.notice(run->options.user, &notice);
 }
 
-void run_next(struct run *run, const struct run_options *options)
+static void forget_jobs(struct run *run)
 {
     for (size_t i = 0; i < run->job_count; i++)
         tuning_job_release(&run->jobs[i]);
     free(run->jobs);
     run->jobs = NULL;
     run->job_count = run->refused_count = 0;
+    run->refusal = (struct error){0};
+    run->overtaken = false;
+}
+
+void run_next(struct run *run, const struct run_options *options)
+{
+    forget_jobs(run);
     run->options = *options;
     run->limits = (struct run_limits){.asked = options->limits, .begin_ns = clock_ns()};
-    run->refusal = (struct error){0};
 }
 
 void run_release(struct run *run)
@@ -338,9 +344,6 @@ static void keep_best_so_far(struct run *run)
         while (refuted &&
                record_check(run->record, run->jobs[i].record_id, study, &refuted, NULL) == 0)
             ;
-        if (!study->complete)
-            (void)tuned_file_refute(run->tuned, study, 1, run->options.notice, run->options.user,
-                                    NULL);
         /* not while any finalist may be the one that has damaged what all use */
         if (!study->complete && !run->jobs[i].careful && study_best(study) < study->result_count)
             tuned_entry_from_study(study, ARRAY_APPEND(entries, count));
@@ -467,6 +470,13 @@ int run_sweep(struct run *run, const struct sweep *sweep, struct error *error)
         notify(run, "nothing to do: everything is in the record; --remeasure measures again");
     if (status == 0)
         status = run_work(run, error);
+    while (status == 0 && run->overtaken) { /* as another run would go on */
+        forget_jobs(run);
+        run->options.remeasure = false;
+        status = make_jobs(run, error);
+        if (status == 0)
+            status = run_work(run, error);
+    }
     if (!run->options.part) /* meanwhile, the results are reported and the record is closed */
         fleet_end_begin(&run->fleet);
     progress_end(&run->progress);

@@ -7,6 +7,7 @@
 #include "template/problem_check.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     EARLY_NS = 100000000,  /* for proposals before the time of their job */
@@ -24,7 +25,7 @@ static bool updates_tuned(const struct run *run)
 }
 
 /* A problem that does not fit in the GPU's memory, or whose reference fails, is left out. The user is
- * told at once, and by later reports. What turned out to be wrong before that is not shipped any more. */
+ * told at once, and by later reports. */
 static int refuse_job(struct run *run, struct tuning_job *job, const struct error *refusal,
                       struct error *error)
 {
@@ -43,12 +44,8 @@ static int refuse_job(struct run *run, struct tuning_job *job, const struct erro
     run->refused_count++;
     if (run->refusal.code == 0 || run->refusal.code == ERROR_MEMORY)
         run->refusal = *refusal;
-    int status = updates_tuned(run)
-                     ? tuned_file_refute(run->tuned, &job->study, 1, run->options.notice,
-                                         run->options.user, error)
-                     : 0;
-    return status != 0 || run->record == NULL
-               ? status
+    return run->record == NULL
+               ? 0
                : record_refuse(run->record, job->record_id, error_text(refusal, text), error);
 }
 
@@ -169,7 +166,7 @@ int run_group_plan(struct run_group *group, struct tuning_job *jobs, size_t *tot
 
 static bool is_to_do(const struct tuning_job *job)
 {
-    return !job->study.complete && !job->refused;
+    return !job->study.complete && !job->refused && !job->overtaken;
 }
 
 bool run_group_is_done(const struct run_group *group)
@@ -194,8 +191,6 @@ static int finish_job(struct run *run, struct tuning_job *job, struct error *err
         tuned_entry_from_study(study, &entry);
         status = tuned_file_update(run->tuned, &entry, 1, &taken, error);
     }
-    if (updates && status == 0)
-        status = tuned_file_refute(run->tuned, study, 1, pass_notice, run, error);
     timings_stage(&run->timings, TIMING_REPORT);
     if (status == 0 && run->options.study_done != NULL)
         status = run->options.study_done(run->options.user, study, error);
@@ -292,18 +287,62 @@ static int tune_one(struct run_group *group, size_t index, struct error *error)
     return status != 0 ? status : tune_job(tuning, job, error);
 }
 
+/* Asks the record of other jobs that are complete, and of the same code under another name (with a cold cache, say),
+ * whether what this one has found wrong had won them. */
+static int check_others(struct run_group *group, const struct tuning_job *job, struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < group->job_count && status == 0; i++) {
+        struct tuning_job *other = &group->jobs[i];
+        struct study *study = &other->study;
+        if (other == job || !study->complete || group->run->record == NULL ||
+            strcmp(study->template_hash, job->study.template_hash) != 0 ||
+            !bindings_alike(&study->problem, &job->study.problem))
+            continue;
+        status =
+            record_check(group->run->record, other->record_id, study, &other->overtaken, error);
+        study->complete = !other->overtaken;
+        group->run->overtaken = group->run->overtaken || other->overtaken;
+    }
+    return status;
+}
+
+/* Takes out of the tuned INI what is wrong of the study's template on this GPU: what the record has, of this run and
+ * of earlier ones. */
+static int correct_tuned(struct run *run, const struct study *study, struct error *error)
+{
+    struct study *studies = NULL;
+    size_t count = 0;
+    if (!updates_tuned(run))
+        return 0;
+    timings_stage(&run->timings, TIMING_RECORD);
+    int status = record_failures(run->record, study, &studies, &count, error);
+    if (status == 0)
+        status = tuned_file_refute(run->tuned, studies, count, pass_notice, run, error);
+    for (size_t i = 0; i < count; i++)
+        study_release(&studies[i]);
+    free(studies);
+    return status;
+}
+
 int run_group_tune(void *owner, struct error *error)
 {
     struct run_group *group = owner;
     int status = 0;
     for (size_t i = 0; i < group->job_count && status == 0; i++) {
         struct tuning_job *job = &group->jobs[i];
-        if (job->refused)
-            continue;
-        status = is_to_do(job) ? tune_one(group, i, error) : 0;
-        if (status == 0)
+        const bool is_last = i + 1 == group->job_count || job[1].kernel != job->kernel;
+        const bool tunes = is_to_do(job);
+        status = tunes ? tune_one(group, i, error) : 0;
+        if (status == 0 && !job->refused && !job->overtaken)
             status = finish_job(group->run, job, error);
         status = spare_others(group, job, status, error);
+        if (status == 0 && tunes)
+            status = check_others(group, job, error);
+        int corrected = is_last || status != 0
+                            ? correct_tuned(group->run, &job->study, status == 0 ? error : NULL)
+                            : 0;
+        status = status != 0 ? status : corrected;
     }
     return status;
 }

@@ -42,6 +42,7 @@ struct tuning_job {
     int compile_memory_mb; /* 0: there is no limit */
     int64_t record_id;
     bool refused;      /* it does not fit in the GPU's memory, or was not prepared */
+    bool overtaken;    /* its winner was found wrong under another name; it is to be planned anew */
     bool not_prepared; /* its reference fails, for example */
     bool disqualified; /* a variant that others were measured against has failed after all */
     bool

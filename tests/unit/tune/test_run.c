@@ -276,6 +276,79 @@ static void what_fails_in_the_finals_has_failed_for_the_next_run(void **state)
     release(&end);
 }
 
+/* --- one code under two names --- */
+
+/* Sections of a warm and a cold kernel, of which the second has these variants. */
+static char *two_names(const char *first, const char *variants)
+{
+    const char *second = strcmp(first, "warm") == 0 ? "cold" : "warm";
+    return alloc_format(
+        "cache = %s\nus = 20, 22\n[other]\ntemplate = scripted\ncache = %s\nus = %s", first, second,
+        variants);
+}
+
+static void assert_20_is_wrong(const struct end *end, const struct observed *observed)
+{
+    check_end(end, observed);
+    assert_true(winner_us(end) > 21);
+    assert_int_equal(count_tuned_entries(), 2);
+    char *text = scratch_read("results/tuned.ini");
+    assert_null(strstr(text, "parameter.us = 20\n"));
+    free(text);
+}
+
+/* It was won in an earlier run, whose verdict would hold. */
+static void what_another_name_finds_wrong_is_decided_anew(void **state)
+{
+    static const char *const orders[] = {"cold", "warm"};
+    for (size_t i = 0; i < 2; i++) {
+        struct observed observed;
+        char *sections = two_names(orders[i], "20, 22");
+        struct end end = run("", sections, &observed);
+        check_end(&end, &observed);
+        assert_true(winner_us(&end) < 21);
+        release(&end);
+        free(sections);
+        assert_int_equal(system("rm -rf requests"), 0);
+        sections = two_names(orders[i], "20, 22, 24");
+        end = run("verify:us=20 1 lose wrong_result\n", sections, &observed);
+        assert_20_is_wrong(&end, &observed);
+        release(&end);
+        free(sections);
+        clear_folder();
+    }
+}
+
+static void what_the_next_name_finds_wrong_is_decided_anew_at_once(void **state)
+{
+    struct observed observed;
+    char *sections = two_names("warm", "20, 22");
+    struct end end = run("trial:us=20 2 fail wrong_result\n", sections, &observed);
+    assert_20_is_wrong(&end, &observed);
+    release(&end);
+    free(sections);
+}
+
+/* It was found wrong in a run with another tuned INI, and this sweep does not try it. */
+static void what_is_wrong_outside_this_sweep_leaves_the_tuned_ini(void **state)
+{
+    struct observed observed;
+    struct end end = run("", "us = 20, 22", &observed);
+    check_end(&end, &observed);
+    release(&end);
+    assert_int_equal(system("mv results/tuned.ini kept.ini; rm -rf requests"), 0);
+    end = run("trial:us=20 1 fail wrong_result\n",
+              "us = 1\n[other]\ntemplate = scripted\nus = 20, 22", &observed);
+    check_end(&end, &observed);
+    release(&end);
+    assert_int_equal(system("mv kept.ini results/tuned.ini"), 0);
+    end = run("", "us = 1, 2\nn = 2\n[other]\ntemplate = scripted\nus = 22", &observed);
+    check_end(&end, &observed);
+    release(&end);
+    assert_non_null(strstr(observed.notices, "no longer has the configuration of 'scripted'"));
+    assert_int_equal(count_tuned_entries(), 2);
+}
+
 /* --- budgets --- */
 
 /* From the sixth on, the compiler does not end before its deadline. */
@@ -328,6 +401,9 @@ int main(int argc, char **argv)
         SCRATCH_TEST(workers_that_never_start_end_the_run),
         SCRATCH_TEST(nobody_is_the_best_so_far_while_any_may_be_to_blame),
         SCRATCH_TEST(what_fails_in_the_finals_has_failed_for_the_next_run),
+        SCRATCH_TEST(what_another_name_finds_wrong_is_decided_anew),
+        SCRATCH_TEST(what_the_next_name_finds_wrong_is_decided_anew_at_once),
+        SCRATCH_TEST(what_is_wrong_outside_this_sweep_leaves_the_tuned_ini),
         SCRATCH_TEST(compilations_under_way_are_given_up_at_the_end_of_the_budget),
         SCRATCH_TEST(what_one_problem_taught_begins_the_next),
     };
