@@ -218,7 +218,8 @@ run() {
 test_all() {
     local jobs preset status=0
     set_up test
-    for preset in default asan tsan; do
+    cmake --build --preset default --target usual
+    for preset in asan tsan; do
         cmake --build --preset "$preset"
     done
     jobs=$(($(nproc) + 3)) # many tests wait for deadlines

@@ -24,6 +24,9 @@ with_stand_in() {
     export AUTOTUNE_CACHE=$scratch/cache AUTOTUNE_LOCK_FOLDER=$scratch AUTOTUNE_STANDIN=noise=0.002,l2_bytes=1048576
     export LD_LIBRARY_PATH=$build/tests/standin
     cd "$scratch"
+    local cubins=${AUTOTUNE_TEST_CUBINS:-$build/tests/cubin} # as in cli/helper.bash
+    mkdir -p "$cubins" cache
+    ln -s "$cubins" cache/cubin
 }
 
 make_report() { # a measured kernel, failures of every kind, static mode
@@ -161,8 +164,8 @@ if [[ $# -gt 1 ]]; then
 else
     with_stand_in
     make_report
-    look_all "$scratch/report.html" {500,1400}:{0,1}
+    look_all "$scratch/report.html" 500:0 1400:1
     make_cover_page
-    look_all "$scratch/cover.html" 500:0 1400:1
+    look_all "$scratch/cover.html" 500:1 1400:0
 fi
 exit "$status"

@@ -62,7 +62,7 @@ PYTHON
     project old
     project new
     cp "$SOURCE_DIR"/tests/bench/{commit.sh,compile_bench.sh,gpu_folder.sh,tuner_bench.*,versions.*} new/tests/bench
-    export GIT_CEILING_DIRECTORIES=$scratch JOBS="1 1"
+    export GIT_CEILING_DIRECTORIES=$scratch JOBS=1
     run new/tests/bench/versions.sh "$BUILD_DIR" results "$BUILD_DIR" old
     equal "$status" 2
     [[ $output == *"both commits are 'unknown'; set COMMIT and OLD_COMMIT"* ]]
@@ -78,7 +78,7 @@ PYTHON
     # what the old commit cannot do fails; the new one is measured
     rm old/tests/bench/peers.py
     code=0
-    COMMIT=bbb OLD_COMMIT=aaa JOBS=1 new/tests/bench/versions.sh "$BUILD_DIR" results "$BUILD_DIR" old >out 2>err || code=$?
+    COMMIT=bbb OLD_COMMIT=aaa new/tests/bench/versions.sh "$BUILD_DIR" results "$BUILD_DIR" old >out 2>err || code=$?
     exits 1
     has out "FAILED peers, old" "ok peers, new"
     equal "$(column commit $bench/peers.csv)" bbb

@@ -29,9 +29,9 @@ C
     done
     for compiler in gcc clang; do
         [ -n "$(command -v $compiler)" ] || continue
-        for options in -O2 "-O2 -ffast-math" -Ofast "-Ofast -march=native" "-O2 -ffinite-math-only" "-O2 -freciprocal-math" \
+        for options in -O2 "-Ofast -march=native" "-O2 -ffinite-math-only" "-O2 -freciprocal-math" \
             "-O2 -fassociative-math -fno-signed-zeros -fno-trapping-math" "-O2 -funsafe-math-optimizations" \
-            "-O2 -ffp-contract=fast -march=native" "-O0 -ffast-math" "-x c++ -O2" "-x c++ -Ofast -march=native"; do
+            "-O2 -ffp-contract=fast -march=native" "-O0 -ffast-math" "-x c++ -Ofast -march=native"; do
             # shellcheck disable=SC2086 # several options
             $compiler $options -Wall -Wextra -Werror use.c -o use -lm
             ./use | cmp - chosen

@@ -61,22 +61,24 @@ load helper
 
 @test "a damaged cubin in the cache is compiled again" {
     rm -rf cache
-    expect 0 --config "$sweeps/scale.ini"
+    sweep "[scale]" "num_load = 1, 4, 16"
+    expect 0 --config sweep.ini
     cp -r cache good
     find cache -type f | while read -r file; do
         truncate -s -1 "$file"
     done
     rm -rf results
-    measures 9 --config "$sweeps/scale.ini"
+    measures 3 --config sweep.ini
 }
 
 @test "a cubin that is damaged during the run is compiled again, in the screening and in the finals" {
     rm -rf cache
-    expect 0 --config "$sweeps/scale.ini"
-    for call in 3 11; do # the modules of the first variant and of the last
+    sweep "[scale]" "num_load = 1, 4, 16"
+    expect 0 --config sweep.ini
+    for call in 3 5; do # the modules of the first variant and of the last
         stand_in "fault = cuModuleLoadData:$call:sleep1500" "log = $scratch/calls"
         rm -f calls
-        "$AUTOTUNE" --config "$sweeps/scale.ini" --remeasure --format csv >out 2>err </dev/null &
+        "$AUTOTUNE" --config sweep.ini --remeasure --format csv >out 2>err </dev/null &
         for ((loads = 0; loads < call; )); do
             sleep 0.1
             loads=$(grep -c cuModuleLoadData calls || true)
@@ -87,7 +89,7 @@ load helper
         code=0
         wait $! || code=$?
         exits 0
-        equal "$(count outcome measured)" 9
+        equal "$(count outcome measured)" 3
     done
 }
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # tests/bench/flush.c runs where there is no GPU, too: what it writes is complete. What its figures say needs a GPU.
+shared_cubins=yes
 load helper
 
 @test "the demonstration of the flush writes a row for each way, and what NVML costs" {

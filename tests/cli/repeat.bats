@@ -246,11 +246,13 @@ END
 
 @test "a run alone, whose poison is drawn, finds what reads an output that it has not written sooner or later" {
     local mode
+    own_templates # with another launch for each variant, but not another cubin
+    sed -i -e 's/^copy = 0/threads = 256/' -e 's/^block = block_size/block = threads/' templates/larger.ini
     for mode in kept lower highest lowest; do
         stand_in noise=0.002 base_ns=40000 "time.larger_$mode=800000" # too slow for the finals
         rm -rf results
-        printf '%s\n' "[sweep]" "templates = $sweeps/templates" "[larger]" "mode = good, $mode" \
-            "block_size = $(seq -s ', ' 32 32 512)" 'constraint = mode ~= "good" or block_size == 256' >sweep.ini
+        printf '%s\n' "[sweep]" "templates = templates" "[larger]" "mode = good, $mode" \
+            "threads = $(seq -s ', ' 16 16 256)" 'constraint = mode ~= "good" or threads == 256' >sweep.ini
         expect 0 --config sweep.ini --format csv
         [ "$(count outcome wrong_result)" -gt 0 ]
     done
