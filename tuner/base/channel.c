@@ -36,6 +36,9 @@ void channel_release(struct channel *channel)
         (void)close(channel->out);
     release_kept(channel->kept, channel->kept_count);
     release_kept(channel->sent, channel->sent_count);
+    for (size_t i = 0; i < channel->descriptor_count; i++)
+        (void)close(channel->descriptors[i]);
+    free(channel->descriptors);
     json_decref(channel->pending);
     free(channel->buffer);
     *channel = (struct channel){.in = -1, .out = -1};
@@ -45,23 +48,40 @@ void channel_release(struct channel *channel)
 
 enum { PIECES = 2 };
 
-/* sendmsg() with MSG_NOSIGNAL to a socket; writev() to anything else, such as a terminal. */
-static ssize_t write_some(int out, struct iovec *pieces)
+/* Room for one descriptor, aligned as a header has to be. */
+union control {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+/* sendmsg() with MSG_NOSIGNAL to a socket, and with the descriptor unless that is negative; writev() to anything
+ * else, such as a terminal. */
+static ssize_t write_some(int out, struct iovec *pieces, int descriptor)
 {
-    const struct msghdr message = {.msg_iov = pieces, .msg_iovlen = PIECES};
+    union control control = {0};
+    struct msghdr message = {.msg_iov = pieces, .msg_iovlen = PIECES};
+    if (descriptor >= 0) {
+        message.msg_control = &control;
+        message.msg_controllen = sizeof control;
+        control.header = (struct cmsghdr){
+            .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+        memcpy(CMSG_DATA(&control.header), &descriptor, sizeof descriptor);
+    }
     ssize_t written = sendmsg(out, &message, MSG_NOSIGNAL);
     return written < 0 && errno == ENOTSOCK ? writev(out, pieces, PIECES) : written;
 }
 
 /* Together, so that the other process wakes once. */
-static int write_all(const struct channel *channel, struct iovec pieces[PIECES],
+static int write_all(const struct channel *channel, struct iovec pieces[PIECES], int descriptor,
                      struct error *error)
 {
     while (pieces[0].iov_len + pieces[1].iov_len > 0) {
-        ssize_t written = write_some(channel->out, pieces);
+        ssize_t written = write_some(channel->out, pieces, descriptor);
         if (written < 0 && (errno != EINTR || interrupt_requested()))
             return error_set_errno(error, ERROR_WORKER, "cannot write to the other process");
         size_t left = written > 0 ? (size_t)written : 0;
+        if (written > 0)
+            descriptor = -1;
         for (size_t i = 0; i < PIECES; i++) {
             size_t taken = left < pieces[i].iov_len ? left : pieces[i].iov_len;
             pieces[i].iov_base = (char *)pieces[i].iov_base + taken;
@@ -72,8 +92,8 @@ static int write_all(const struct channel *channel, struct iovec pieces[PIECES],
     return 0;
 }
 
-int channel_send_bytes(struct channel *channel, json_t *message, const void *bytes, size_t count,
-                       struct error *error)
+static int send_all(const struct channel *channel, json_t *message, const void *bytes, size_t count,
+                    int descriptor, struct error *error)
 {
     if (count > 0)
         json_object_set_new(message, "bytes", json_integer((json_int_t)count));
@@ -86,16 +106,28 @@ int channel_send_bytes(struct channel *channel, json_t *message, const void *byt
     size_t length = strlen(object);
     object[length] = '\n'; /* in place of the null character */
     struct iovec pieces[PIECES] = {{object, length + 1}, {(void *)bytes, count}};
-    int status = write_all(channel, pieces, error);
+    int status = write_all(channel, pieces, descriptor, error);
     int number = errno;
     free(object);
     errno = number;
     return status;
 }
 
+int channel_send_bytes(struct channel *channel, json_t *message, const void *bytes, size_t count,
+                       struct error *error)
+{
+    return send_all(channel, message, bytes, count, -1, error);
+}
+
 int channel_send(struct channel *channel, json_t *message, struct error *error)
 {
-    return channel_send_bytes(channel, message, NULL, 0, error);
+    return send_all(channel, message, NULL, 0, -1, error);
+}
+
+int channel_send_descriptor(struct channel *channel, json_t *message, int descriptor,
+                            struct error *error)
+{
+    return send_all(channel, message, NULL, 0, descriptor, error);
 }
 
 static const struct channel_kept *find(const struct channel_kept *kept, size_t count,
@@ -131,7 +163,7 @@ const struct channel_kept *channel_find(const struct channel *channel, const cha
 
 /* --- receiving --- */
 
-int channel_fill(struct channel *channel, struct error *error)
+static void make_room(struct channel *channel)
 {
     if (channel->capacity - channel->used < READ_BYTES) {
         channel->capacity = channel->used + READ_BYTES > 2 * channel->capacity
@@ -139,6 +171,11 @@ int channel_fill(struct channel *channel, struct error *error)
                                 : 2 * channel->capacity;
         channel->buffer = alloc_resize(channel->buffer, channel->capacity, 1);
     }
+}
+
+int channel_fill(struct channel *channel, struct error *error)
+{
+    make_room(channel);
     for (;;) {
         ssize_t count =
             read(channel->in, channel->buffer + channel->used, channel->capacity - channel->used);
@@ -151,6 +188,39 @@ int channel_fill(struct channel *channel, struct error *error)
         if (errno != EINTR)
             return error_set_errno(error, ERROR_WORKER, "cannot read from the other process");
     }
+}
+
+int channel_fill_now(struct channel *channel, struct error *error)
+{
+    make_room(channel);
+    struct iovec room = {channel->buffer + channel->used, channel->capacity - channel->used};
+    union control control = {0};
+    struct msghdr message = {.msg_iov = &room,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof control};
+    ssize_t count = recvmsg(channel->in, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        return 1;
+    if (count < 0 && errno != ECONNRESET)
+        return error_set_errno(error, ERROR_WORKER, "cannot read from the other process");
+    const struct cmsghdr *header = count > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (header != NULL && header->cmsg_type == SCM_RIGHTS)
+        memcpy(ARRAY_APPEND(channel->descriptors, channel->descriptor_count), CMSG_DATA(header),
+               sizeof(int));
+    channel->used += count > 0 ? (size_t)count : 0;
+    return count > 0;
+}
+
+int channel_descriptor(struct channel *channel)
+{
+    if (channel->descriptor_count == 0)
+        return -1;
+    int first = channel->descriptors[0];
+    channel->descriptor_count--;
+    memmove(channel->descriptors, channel->descriptors + 1,
+            channel->descriptor_count * sizeof *channel->descriptors);
+    return first;
 }
 
 static int read_line(struct channel *channel, struct error *error)
@@ -196,25 +266,32 @@ static bool keep(struct channel *channel, json_t *message)
     return true;
 }
 
+int channel_next_whole(struct channel *channel, json_t **message, struct error *error)
+{
+    *message = NULL;
+    channel->used -= channel->taken;
+    if (channel->taken > 0)
+        memmove(channel->buffer, channel->buffer + channel->taken, channel->used);
+    channel->taken = 0;
+    int status = channel->pending != NULL ? 1 : read_line(channel, error);
+    if (status != 1)
+        return status;
+    if (channel->used - channel->line < channel->byte_count)
+        return 0;
+    *message = channel->pending;
+    channel->pending = NULL;
+    channel->bytes = channel->buffer + channel->line;
+    channel->taken = channel->line + channel->byte_count;
+    return 1;
+}
+
 int channel_next(struct channel *channel, json_t **message, struct error *error)
 {
-    do {
-        *message = NULL;
-        channel->used -= channel->taken;
-        if (channel->taken > 0)
-            memmove(channel->buffer, channel->buffer + channel->taken, channel->used);
-        channel->taken = 0;
-        int status = channel->pending != NULL ? 1 : read_line(channel, error);
-        if (status != 1)
-            return status;
-        if (channel->used - channel->line < channel->byte_count)
-            return 0;
-        *message = channel->pending;
-        channel->pending = NULL;
-        channel->bytes = channel->buffer + channel->line;
-        channel->taken = channel->line + channel->byte_count;
-    } while (keep(channel, *message));
-    return 1;
+    int status;
+    do
+        status = channel_next_whole(channel, message, error);
+    while (status == 1 && keep(channel, *message));
+    return status;
 }
 
 /* Waits until there is something to read. Returns 1; 0 at `until_ns`; or ERROR_INTERRUPTED or

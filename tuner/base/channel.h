@@ -33,6 +33,8 @@ struct channel {
     size_t line;     /* the length of its line */
     struct channel_kept *kept, *sent;
     size_t kept_count, sent_count;
+    int *descriptors; /* received but not yet taken */
+    size_t descriptor_count;
     char *bytes; /* of the latest message, until the next one is asked for; may be overwritten */
     size_t byte_count;
 };
@@ -51,6 +53,10 @@ int channel_send(struct channel *channel, json_t *message, struct error *error);
 int channel_send_bytes(struct channel *channel, json_t *message, const void *bytes, size_t count,
                        struct error *error);
 
+/* The same with a copy of a descriptor, over a socket. */
+int channel_send_descriptor(struct channel *channel, json_t *message, int descriptor,
+                            struct error *error);
+
 /* Sends what the other side is to keep, unless it has. */
 int channel_keep(struct channel *channel, const char *hash, const void *bytes, size_t count,
                  struct error *error);
@@ -64,10 +70,20 @@ const struct channel_kept *channel_find(const struct channel *channel, const cha
  */
 int channel_fill(struct channel *channel, struct error *error);
 
+/* The same over a socket, without blocking: 1 if there are none, too. Keeps the descriptors that come with them. */
+int channel_fill_now(struct channel *channel, struct error *error);
+
+/* The first descriptor that has come and was not taken, which the caller then owns; -1: none. */
+int channel_descriptor(struct channel *channel);
+
 /* Takes the next message that has arrived completely, and sets channel->bytes. Returns 1 with a new
  * reference in `*message`, 0 if there is none yet, or ERROR_WORKER for a line that is not a JSON
  * object or is longer than 64 MiB, or more than 512 MiB behind it. */
 int channel_next(struct channel *channel, json_t **message, struct error *error);
+
+/* The same for who hands messages on: what is to be kept is a message, too. channel->buffer has the whole message,
+ * channel->taken bytes long, until the next one is asked for. */
+int channel_next_whole(struct channel *channel, json_t **message, struct error *error);
 
 /* Convert an error to a message, {"event":"error",…}, and back. message_error() fills `error` and
  * returns its code, or returns 0 if the message is not an error. */

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/json_text.h"
-#include "base/socket_packet.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,18 +16,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PACKET_BYTES = 192 * 1024 };
-
 struct nodes {
-    int socket;
+    struct channel channel; /* to autotune-mpi */
     struct node *list;
     size_t count;
     struct node_worker **workers; /* by their id; NULL: forgotten */
     size_t worker_count;
-    char packet[PACKET_BYTES]; /* that is being received */
 };
 
-/* --- packets --- */
+/* --- messages --- */
 
 static void lose(struct nodes *nodes, struct node *node)
 {
@@ -43,30 +39,30 @@ static void lose(struct nodes *nodes, struct node *node)
     }
 }
 
-static void take_end(struct node_worker *worker, const json_t *packet)
+static void take_end(struct node_worker *worker, const json_t *message)
 {
-    const char *reason = json_string_value(json_object_get(packet, "reason"));
+    const char *reason = json_string_value(json_object_get(message, "reason"));
     worker->ended = true;
-    worker->killed = json_is_true(json_object_get(packet, "killed"));
+    worker->killed = json_is_true(json_object_get(message, "killed"));
     (void)snprintf(worker->reason, sizeof worker->reason, "%.*s", NODE_REASON_BYTES - 1,
                    reason != NULL ? reason : "ended");
 }
 
-static void take_packet(struct nodes *nodes, const json_t *packet)
+static void take_message(struct nodes *nodes, const json_t *message)
 {
-    const char *event = json_string_value(json_object_get(packet, "event"));
-    json_int_t id = json_integer_value(json_object_get(packet, "worker"));
-    json_int_t number = json_integer_value(json_object_get(packet, "node"));
+    const char *event = json_string_value(json_object_get(message, "event"));
+    json_int_t id = json_integer_value(json_object_get(message, "worker"));
+    json_int_t number = json_integer_value(json_object_get(message, "node"));
     struct node_worker *worker =
         id >= 0 && (size_t)id < nodes->worker_count ? nodes->workers[id] : NULL;
     struct node *node = number > 0 && (size_t)number < nodes->count ? &nodes->list[number] : NULL;
     if (event == NULL)
         return;
     if (strcmp(event, "ended") == 0 && worker != NULL && !worker->ended)
-        take_end(worker, packet);
+        take_end(worker, message);
     if (strcmp(event, "state") == 0 && worker != NULL) {
-        worker->starved_ns += json_integer_value(json_object_get(packet, "starved_ns"));
-        worker->stopped = json_is_true(json_object_get(packet, "stopped"));
+        worker->starved_ns += json_integer_value(json_object_get(message, "starved_ns"));
+        worker->stopped = json_is_true(json_object_get(message, "stopped"));
     }
     if (node != NULL && strcmp(event, "silent") == 0)
         node->silent = true;
@@ -76,53 +72,44 @@ static void take_packet(struct nodes *nodes, const json_t *packet)
         lose(nodes, node);
 }
 
-/* The next packet; NULL if there is none within `timeout_ms` (negative: forever), or the other side
+/* The next message; NULL if there is none within `timeout_ms` (negative: forever), or the other side
  * is gone. */
 static json_t *receive(struct nodes *nodes, int timeout_ms)
 {
-    struct pollfd readable = {.fd = nodes->socket, .events = POLLIN};
-    if (nodes->socket < 0 || poll(&readable, 1, timeout_ms) != 1)
-        return NULL;
-    ssize_t count = recv(nodes->socket, nodes->packet, PACKET_BYTES, MSG_DONTWAIT);
-    json_t *packet = count > 0 ? json_loadb(nodes->packet, (size_t)count, 0, NULL) : NULL;
-    if (count == 0) {
+    struct channel *channel = &nodes->channel;
+    struct pollfd readable = {.fd = channel->in, .events = POLLIN};
+    json_t *message = NULL;
+    int status = channel_next(channel, &message, NULL);
+    if (status != 0 || channel->in < 0 || poll(&readable, 1, timeout_ms) != 1)
+        return message;
+    status = channel_fill(channel, NULL);
+    if (status == 1)
+        (void)channel_next(channel, &message, NULL);
+    if (status == 0) {
         for (size_t i = 1; i < nodes->count; i++)
             lose(nodes, &nodes->list[i]);
-        (void)close(nodes->socket);
-        nodes->socket = -1;
+        channel_release(channel);
     }
-    return packet;
+    return message;
 }
 
 static void update(struct nodes *nodes)
 {
-    for (json_t *packet; (packet = receive(nodes, 0)) != NULL; json_decref(packet))
-        take_packet(nodes, packet);
-}
-
-/* Sends the packet, with a descriptor unless that is negative, and drops the reference to it. */
-static int send_packet(struct nodes *nodes, json_t *packet, int descriptor)
-{
-    char *text = json_dumps(packet, JSON_COMPACT);
-    json_decref(packet);
-    if (text == NULL)
-        return -1;
-    int status = socket_packet_send(nodes->socket, text, strlen(text), descriptor);
-    free(text);
-    return status;
+    for (json_t *message; (message = receive(nodes, 0)) != NULL; json_decref(message))
+        take_message(nodes, message);
 }
 
 /* --- the nodes --- */
 
 /* {"event":"nodes","nodes":[{"host":…,"cores":…},…]}, this machine first. */
-static int take_nodes(struct nodes *nodes, const json_t *packet, struct error *error)
+static int take_nodes(struct nodes *nodes, const json_t *message, struct error *error)
 {
     size_t index;
     json_t *object;
-    json_t *list = json_object_get(packet, "nodes");
-    int status = packet == NULL ? error_set(error, ERROR_WORKER,
-                                            "autotune-mpi ended before all nodes had come")
-                                : message_error(packet, error);
+    json_t *list = json_object_get(message, "nodes");
+    int status = message == NULL ? error_set(error, ERROR_WORKER,
+                                             "autotune-mpi ended before all nodes had come")
+                                 : message_error(message, error);
     if (status != 0)
         return status;
     nodes->list = alloc_zeroed(json_array_size(list) + 1, sizeof *nodes->list);
@@ -150,15 +137,16 @@ int nodes_open(struct nodes **nodes, struct error *error)
         return error_set(error, ERROR_USAGE,
                          "AUTOTUNE_NODES is for autotune-mpi, which sets it; unset it");
     struct nodes *new = alloc_zeroed(1, sizeof *new);
-    new->socket = (int)descriptor;
+    channel_init(&new->channel, (int)descriptor, (int)descriptor);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* without autotune-mpi it goes no further */
     (void)unsetenv("AUTOTUNE_NODES");       /* workers are on one node */
-    struct pollfd readable = {.fd = new->socket, .events = POLLIN};
-    json_t *packet = interrupt_poll(&readable, 1, -1) == 1 ? receive(new, 0) : NULL;
-    int status = interrupt_requested()
-                     ? error_set(error, ERROR_INTERRUPTED, "interrupted before all nodes had come")
-                     : take_nodes(new, packet, error);
-    json_decref(packet);
+    json_t *message = NULL;
+    int status = channel_receive(&new->channel, &message, error);
+    if (status == ERROR_INTERRUPTED)
+        (void)error_set(error, status, "interrupted before all nodes had come");
+    else
+        status = take_nodes(new, message, error);
+    json_decref(message);
     if (status != 0) {
         nodes_close(new);
         new = NULL;
@@ -173,8 +161,7 @@ void nodes_close(struct nodes *nodes)
         return;
     for (size_t i = 0; i < nodes->worker_count; i++)
         free(nodes->workers[i]);
-    if (nodes->socket >= 0)
-        (void)close(nodes->socket);
+    channel_release(&nodes->channel);
     free(nodes->workers);
     free(nodes->list);
     free(nodes);
@@ -210,15 +197,15 @@ struct node_worker *node_start_worker(struct node *node, int descriptor, const c
 {
     struct nodes *nodes = node->nodes;
     update(nodes);
-    json_t *packet =
+    json_t *message =
         json_pack("{s:s, s:I, s:I, s:s, s:s*}", "do", "start", "node", (json_int_t)node->number,
                   "worker", (json_int_t)nodes->worker_count, "role", role, "argument", argument);
     if (node->lost) {
-        json_decref(packet);
+        json_decref(message);
         (void)error_set(error, ERROR_WORKER, "node '%s' is lost", node->host);
         return NULL;
     }
-    if (send_packet(nodes, packet, descriptor) != 0) {
+    if (channel_send_descriptor(&nodes->channel, message, descriptor, NULL) != 0) {
         (void)error_set_errno(error, ERROR_WORKER, "cannot reach node '%s'", node->host);
         return NULL;
     }
@@ -244,20 +231,12 @@ bool node_worker_is_stopped(const struct node_worker *worker)
     return worker->stopped || worker->node->silent;
 }
 
-void node_send_file(struct node_worker *worker, const char *name, int descriptor)
-{
-    (void)send_packet(
-        worker->node->nodes,
-        json_pack("{s:s, s:I, s:s}", "do", "file", "worker", (json_int_t)worker->id, "name", name),
-        descriptor);
-}
-
 void node_worker_kill(struct node_worker *worker)
 {
     if (!worker->ended && !worker->leaving)
-        (void)send_packet(worker->node->nodes,
-                          json_pack("{s:s, s:I}", "do", "kill", "worker", (json_int_t)worker->id),
-                          -1);
+        (void)channel_send(&worker->node->nodes->channel,
+                           json_pack("{s:s, s:I}", "do", "kill", "worker", (json_int_t)worker->id),
+                           NULL);
     worker->leaving = true;
 }
 
@@ -266,12 +245,12 @@ bool node_worker_await_end(struct node_worker *worker, int timeout_ms)
     struct nodes *nodes = worker->node->nodes;
     int64_t end_ns = clock_ns() + (int64_t)timeout_ms * 1000000;
     update(nodes);
-    while (!worker->ended && clock_ns() < end_ns && nodes->socket >= 0) {
+    while (!worker->ended && clock_ns() < end_ns && nodes->channel.in >= 0) {
         end_ns = interrupt_hurried(end_ns);
-        json_t *packet = receive(nodes, (int)((end_ns - clock_ns()) / 1000000) + 1);
-        if (packet != NULL)
-            take_packet(nodes, packet);
-        json_decref(packet);
+        json_t *message = receive(nodes, (int)((end_ns - clock_ns()) / 1000000) + 1);
+        if (message != NULL)
+            take_message(nodes, message);
+        json_decref(message);
     }
     return worker->ended;
 }

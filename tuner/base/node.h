@@ -1,7 +1,6 @@
 /*
  * The machines of a cluster, as the coordinator sees them. autotune-mpi starts the coordinator with
- * a socket, whose number is in $AUTOTUNE_NODES, and keeps its other end. Each packet on it is one
- * JSON object; mpi/README.md lists them. A worker on another machine has a socket of its own: its
+ * a socket, whose number is in $AUTOTUNE_NODES, and keeps its other end; mpi/README.md lists the messages on it. A worker on another machine has a socket of its own: its
  * channel, with the same messages as a local one's.
  *
  * Calling sequence:
@@ -69,11 +68,6 @@ struct node_worker *node_start_worker(struct node *node, int descriptor, const c
 /* As worker_starved_ns() and worker_is_stopped(), by what the node has said last. */
 int64_t node_worker_starved_ns(struct node_worker *worker);
 bool node_worker_is_stopped(const struct node_worker *worker);
-
-/* Sends its machine a file, unless that has it, before the worker's next request: a copy of `descriptor`,
- * which will be in the worker's folder under that name. If the machine cannot write it, that request is
- * answered with the error. */
-void node_send_file(struct node_worker *worker, const char *name, int descriptor);
 
 void node_worker_kill(struct node_worker *worker);
 

@@ -128,6 +128,12 @@ void worker_keep(struct worker *worker, const char *hash, const void *bytes, siz
     kill_unless_sent(worker, channel_keep(&worker->channel, hash, bytes, count, NULL));
 }
 
+void worker_send_file(struct worker *worker, const char *name, int descriptor)
+{
+    json_t *message = json_pack("{s:s}", "file", name);
+    kill_unless_sent(worker, channel_send_descriptor(&worker->channel, message, descriptor, NULL));
+}
+
 bool worker_is_running(const struct worker *worker)
 {
     return worker->pid > 0 || worker->remote != NULL;

@@ -70,6 +70,11 @@ void worker_dismiss(struct worker *worker);
 void worker_send(struct worker *worker, json_t *request, const void *bytes, size_t count);
 void worker_keep(struct worker *worker, const char *hash, const void *bytes, size_t count);
 
+/* Sends the machine of a worker that is not here a file, unless it has that: a copy of `descriptor`, which is in the
+ * worker's folder under that name before the next request. If the machine cannot write it, requests are
+ * answered with that error. */
+void worker_send_file(struct worker *worker, const char *name, int descriptor);
+
 /* Sends the signal that kills the worker and its child processes; worker_stop() then waits. */
 void worker_kill(const struct worker *worker);
 

@@ -1,12 +1,12 @@
-#include "mpi/agent.h"
-
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/interrupt.h"
+#include "base/json_text.h"
 #include "base/worker.h"
 #include "base/write_file.h"
 #include "mpi/bytes.h"
-#include "mpi/peers.h"
+#include "mpi/ranks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,6 @@ struct agent_worker {
     uint32_t id;
     struct worker process; /* its channel's buffer is not used */
     struct bytes unsent;   /* to the worker */
-    bool closed;           /* by the coordinator */
     bool ended;            /* its output has; it is to be reaped */
     bool stopped;          /* as last told */
     bool ready;            /* as poll() says */
@@ -46,7 +45,8 @@ static void agent_worker_free(struct agent_worker *worker)
 static void tell_end(struct peers *peers, uint32_t id, const char *reason, bool killed)
 {
     peers_send_object(peers, 0, PACKET_ENDED, id,
-                      json_pack("{s:s, s:b}", "reason", reason, "killed", (int)killed));
+                      json_pack("{s:s, s:I, s:o, s:b}", "event", "ended", "worker", (json_int_t)id,
+                                "reason", json_text(reason), "killed", (int)killed));
 }
 
 /* Starts the worker of a PACKET_START. If that fails, tells the hub and returns NULL. */
@@ -79,26 +79,6 @@ static void hand_on(struct agent_worker *worker, const void *bytes, size_t count
     bytes_append(&worker->unsent, bytes, count);
 }
 
-static bool write_requests(struct agent_worker *worker)
-{
-    struct bytes *unsent = &worker->unsent;
-    if (unsent->used == 0 || worker->ended)
-        return false;
-    ssize_t sent =
-        send(worker->process.channel.out, unsent->data, unsent->used, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
-        unsent->used = 0; /* its end shows when it is read from */
-    if (sent > 0)
-        bytes_drop(unsent, (size_t)sent);
-    return sent > 0;
-}
-
-static void expect_end(struct agent_worker *worker)
-{
-    worker->ended = true;
-    worker->kill_ns = clock_ns() + LAST_NS;
-}
-
 static bool read_replies(struct peers *peers, struct agent_worker *worker)
 {
     char bytes[READ_BYTES];
@@ -107,22 +87,20 @@ static bool read_replies(struct peers *peers, struct agent_worker *worker)
     ssize_t count = read(worker->process.channel.in, bytes, sizeof bytes);
     if (count < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
-    if (count > 0)
+    if (count > 0) {
         peers_send(peers, 0, PACKET_DATA, worker->id, bytes, (size_t)count);
-    else
-        expect_end(worker);
+    } else {
+        worker->ended = true;
+        worker->kill_ns = clock_ns() + LAST_NS;
+    }
     return true;
 }
 
-/* Whether a worker whose output has ended, or that nobody wants any more, is gone; then the hub is told. */
+/* Whether a worker whose output has ended is gone; then the hub is told. */
 static bool reap(struct peers *peers, struct agent_worker *worker)
 {
     char reason[WORKER_REASON_BYTES];
     bool killed;
-    if (worker->closed && !worker->ended) {
-        expect_end(worker);
-        (void)shutdown(worker->process.channel.out, SHUT_RDWR);
-    }
     if (!worker->ended ||
         !worker_try_reap(&worker->process, clock_ns() >= worker->kill_ns, reason, &killed))
         return false;
@@ -138,20 +116,15 @@ static void agent_worker_report(struct peers *peers, struct agent_worker *worker
     if (starved_ns < WORKER_STARVED_NS && stopped == worker->stopped)
         return;
     worker->stopped = stopped;
-    peers_send_object(
-        peers, 0, PACKET_STATE, worker->id,
-        json_pack("{s:I, s:b}", "starved_ns", (json_int_t)starved_ns, "stopped", (int)stopped));
+    peers_send_object(peers, 0, PACKET_STATE, worker->id,
+                      json_pack("{s:s, s:I, s:I, s:b}", "event", "state", "worker",
+                                (json_int_t)worker->id, "starved_ns", (json_int_t)starved_ns,
+                                "stopped", (int)stopped));
 }
 
 /* --- the agent --- */
 
-enum {
-    BEAT_NS = 250000000,
-    SIGNAL_NS = 500000000,
-    WELCOME_S = 60,
-    SILENT_S = 10,
-    GOODBYE_NS = 2000000000
-};
+enum { REPORT_NS = 250000000, SIGNAL_NS = 500000000, SILENT_S = 10, GOODBYE_NS = 2000000000 };
 
 struct agent {
     struct peers *peers;
@@ -161,11 +134,9 @@ struct agent {
     size_t worker_count;
     struct bytes *kept; /* what workers are sent to keep: messages, with what is behind them */
     size_t kept_count;
-    FILE *file;              /* that is coming; NULL: none */
-    struct error file_error; /* code 0: none */
-    int64_t heard_ns;        /* of the hub */
-    int64_t beat_ns;         /* the last one */
-    int64_t signal_ns;       /* the first; 0: none */
+    struct error disk; /* why a file could not be written; code 0: all could */
+    int64_t report_ns; /* the last one */
+    int64_t signal_ns; /* the first; 0: none */
     pid_t parent;
     bool over, orderly;
 };
@@ -183,7 +154,8 @@ static bool serve_workers(struct agent *agent)
     bool any = false;
     for (size_t i = agent->worker_count; i-- > 0;) {
         struct agent_worker *worker = agent->workers[i];
-        any |= write_requests(worker) | read_replies(agent->peers, worker);
+        any |= bytes_write(&worker->unsent, worker->process.channel.out) |
+               read_replies(agent->peers, worker);
         if (!reap(agent->peers, worker))
             continue;
         any = true;
@@ -193,69 +165,34 @@ static bool serve_workers(struct agent *agent)
     return any;
 }
 
-/* --- files --- */
+/* --- the hub --- */
 
-static char *incoming(const struct agent *agent)
+/* Adds a piece to a file of the workers' folder: the name, and then its bytes. Notes the first failure. */
+static void take_piece(struct agent *agent, const struct packet *packet)
 {
-    return alloc_format("%s/incoming", agent->folder);
-}
-
-/* Notes the first failure. */
-static void fail_file(struct agent *agent)
-{
-    if (agent->file_error.code == 0)
-        (void)error_set_errno(&agent->file_error, ERROR_RECORD, "cannot write a file into '%s'",
+    enum { DIGITS = HASH_BYTES - 1 };
+    char *path = alloc_format("%s/%.*s", agent->folder, DIGITS, packet->bytes);
+    size_t count = packet->count - DIGITS;
+    FILE *file = fopen(path, "ae");
+    bool good = file != NULL && fwrite(packet->bytes + DIGITS, 1, count, file) == count;
+    if (file != NULL && fclose(file) != 0)
+        good = false;
+    if (!good && agent->disk.code == 0)
+        (void)error_set_errno(&agent->disk, ERROR_RECORD, "cannot write a file into '%s'",
                               agent->folder);
-}
-
-static void take_piece(struct agent *agent, const void *bytes, size_t count)
-{
-    if (agent->file == NULL && agent->file_error.code == 0) {
-        char *path = incoming(agent);
-        agent->file = fopen(path, "we");
-        free(path);
-        if (agent->file == NULL)
-            fail_file(agent);
-    }
-    if (agent->file != NULL && fwrite(bytes, 1, count, agent->file) != count)
-        fail_file(agent);
-}
-
-/* Tells the hub whether the file is there, in the workers' folder, with the date that it has there. */
-static void take_file(struct agent *agent, const struct packet *packet)
-{
-    json_t *message = json_loadb(packet->bytes, packet->count, 0, NULL);
-    const char *name = json_string_value(json_object_get(message, "name"));
-    const struct timespec date = {
-        .tv_sec = (time_t)json_integer_value(json_object_get(message, "seconds")),
-        .tv_nsec = (long)json_integer_value(json_object_get(message, "nanoseconds"))};
-    char *path = alloc_format("%s/%s", agent->folder, name != NULL ? name : "");
-    char *from = incoming(agent);
-    take_piece(agent, "", 0); /* if it is empty, this is the first */
-    if (agent->file != NULL) {
-        if (fflush(agent->file) != 0 ||
-            futimens(fileno(agent->file), (const struct timespec[]){date, date}) != 0)
-            fail_file(agent);
-        if (fclose(agent->file) != 0)
-            fail_file(agent);
-        agent->file = NULL;
-    }
-    if (agent->file_error.code == 0 && rename(from, path) != 0)
-        fail_file(agent);
-    if (agent->file_error.code != 0) {
-        (void)unlink(from);
-        peers_send_object(agent->peers, 0, PACKET_WRITTEN, 0,
-                          message_from_error(&agent->file_error));
-    } else {
-        peers_send(agent->peers, 0, PACKET_WRITTEN, 0, NULL, 0);
-    }
-    agent->file_error = (struct error){0};
-    json_decref(message);
-    free(from);
     free(path);
 }
 
-/* --- the hub --- */
+/* A request, unless it may need what could not be written. */
+static void take_request(struct agent *agent, struct agent_worker *worker,
+                         const struct packet *packet)
+{
+    if (agent->disk.code == 0)
+        hand_on(worker, packet->bytes, packet->count);
+    else
+        peers_send_object(agent->peers, 0, PACKET_DATA, worker->id,
+                          message_from_error(&agent->disk));
+}
 
 static void take_packet(struct agent *agent, const struct packet *packet)
 {
@@ -269,7 +206,7 @@ static void take_packet(struct agent *agent, const struct packet *packet)
         break;
     case PACKET_DATA:
         if (worker != NULL)
-            hand_on(worker, packet->bytes, packet->count);
+            take_request(agent, worker, packet);
         break;
     case PACKET_KEEP:
         bytes_append(ARRAY_APPEND(agent->kept, agent->kept_count), packet->bytes, packet->count);
@@ -277,21 +214,14 @@ static void take_packet(struct agent *agent, const struct packet *packet)
     case PACKET_KEPT:
         memcpy(&number, packet->bytes, sizeof number);
         if (worker != NULL)
-            hand_on(worker, agent->kept[number].data, agent->kept[number].used);
-        break;
-    case PACKET_CLOSE:
-        if (worker != NULL)
-            worker->closed = true;
+            hand_on(worker, agent->kept[number].data, agent->kept[number].count);
         break;
     case PACKET_KILL:
         if (worker != NULL)
             worker_kill(&worker->process);
         break;
     case PACKET_FILE:
-        take_piece(agent, packet->bytes, packet->count);
-        break;
-    case PACKET_FILE_END:
-        take_file(agent, packet);
+        take_piece(agent, packet);
         break;
     case PACKET_END:
         agent->over = true;
@@ -312,13 +242,12 @@ static bool must_end(struct agent *agent)
            (agent->signal_ns > 0 && clock_ns() - agent->signal_ns > SIGNAL_NS);
 }
 
-/* Says that it is there, and how its workers are. */
-static void beat(struct agent *agent)
+/* Says how its workers are. */
+static void report(struct agent *agent)
 {
-    if (clock_ns() - agent->beat_ns < BEAT_NS)
+    if (clock_ns() - agent->report_ns < REPORT_NS)
         return;
-    agent->beat_ns = clock_ns();
-    peers_send(agent->peers, 0, PACKET_BEAT, 0, NULL, 0);
+    agent->report_ns = clock_ns();
     for (size_t i = 0; i < agent->worker_count; i++)
         agent_worker_report(agent->peers, agent->workers[i]);
     agent->over = agent->over || must_end(agent);
@@ -330,27 +259,11 @@ static void wait_for_something(struct agent *agent, bool moved)
     for (size_t i = 0; i < agent->worker_count; i++)
         descriptors[i] = (struct pollfd){
             .fd = agent->workers[i]->ended ? -1 : agent->workers[i]->process.channel.in,
-            .events = (short)(POLLIN | (agent->workers[i]->unsent.used > 0 ? POLLOUT : 0))};
+            .events = (short)(POLLIN | (agent->workers[i]->unsent.count > 0 ? POLLOUT : 0))};
     peers_wait(agent->peers, moved, descriptors, agent->worker_count);
     for (size_t i = 0; i < agent->worker_count; i++)
         agent->workers[i]->ready = descriptors[i].revents != 0;
     free(descriptors);
-}
-
-static int await_welcome(struct agent *agent, struct error *error)
-{
-    struct packet packet;
-    int64_t silent_ns = (int64_t)(worker_timeout_s(WELCOME_S) * 1e9);
-    for (;;) {
-        bool moved = peers_move(agent->peers);
-        if (peers_receive(agent->peers, &packet)) {
-            take_packet(agent, &packet); /* perhaps there is no run */
-            return 0;
-        }
-        if (clock_ns() - agent->heard_ns > silent_ns || getppid() != agent->parent)
-            return error_set(error, ERROR_WORKER, "rank 0 does not answer");
-        peers_wait(agent->peers, moved, NULL, 0);
-    }
 }
 
 /* A new folder, for copies of files and for what workers leave behind. */
@@ -374,19 +287,16 @@ static int make_folder(struct agent *agent, struct error *error)
 static int serve(struct agent *agent, struct error *error)
 {
     struct packet packet;
-    int64_t silent_ns = (int64_t)(worker_timeout_s(SILENT_S) * 1e9);
+    double silent_s = worker_timeout_s(SILENT_S);
     while (!agent->over) {
         bool moved = peers_move(agent->peers);
         while (peers_receive(agent->peers, &packet)) {
-            agent->heard_ns = clock_ns();
             take_packet(agent, &packet);
             moved = true;
         }
         moved = serve_workers(agent) || moved;
-        beat(agent);
-        peers_look(agent->peers);
-        agent->heard_ns = peers_heard_ns(agent->peers, agent->heard_ns);
-        if (clock_ns() - agent->heard_ns > silent_ns)
+        report(agent);
+        if (peers_silence_s(agent->peers, 0) > silent_s)
             return error_set(error, ERROR_WORKER, "rank 0 has fallen silent");
         wait_for_something(agent, moved);
     }
@@ -414,16 +324,11 @@ static void say_goodbye(struct agent *agent)
 
 int agent_run(struct peers *peers, const char *program, bool *orderly, struct error *error)
 {
-    struct agent agent = {
-        .peers = peers, .program.path = program, .heard_ns = clock_ns(), .parent = getppid()};
-    int status = await_welcome(&agent, error);
-    if (status == 0 && !agent.over)
-        status = make_folder(&agent, error);
-    if (status == 0 && !agent.over)
+    struct agent agent = {.peers = peers, .program.path = program, .parent = getppid()};
+    int status = make_folder(&agent, error);
+    if (status == 0)
         status = serve(&agent, error);
     end_workers(&agent);
-    if (agent.file != NULL)
-        (void)fclose(agent.file); /* of no use */
     if (agent.folder != NULL)
         write_file_remove_folder(agent.folder);
     for (size_t i = 0; i < agent.kept_count; i++)

@@ -2,8 +2,10 @@
 
 #include "base/alloc.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 void bytes_release(struct bytes *bytes)
 {
@@ -11,46 +13,37 @@ void bytes_release(struct bytes *bytes)
     *bytes = (struct bytes){0};
 }
 
-char *bytes_room(struct bytes *bytes, size_t count)
-{
-    if (bytes->used + count > bytes->capacity) {
-        bytes->capacity = 2 * bytes->used + count;
-        bytes->data = alloc_resize(bytes->data, bytes->capacity, 1);
-    }
-    return bytes->data + bytes->used;
-}
-
 void bytes_append(struct bytes *bytes, const void *data, size_t count)
 {
     if (count == 0)
         return;
-    memcpy(bytes_room(bytes, count), data, count);
-    bytes->used += count;
+    if (bytes->start + bytes->count + count > bytes->capacity) {
+        struct bytes longer = {.count = bytes->count, .capacity = 2 * (bytes->count + count)};
+        longer.data = alloc_resize(NULL, longer.capacity, 1);
+        if (bytes->count > 0)
+            memcpy(longer.data, bytes->data + bytes->start, bytes->count);
+        free(bytes->data);
+        *bytes = longer;
+    }
+    memcpy(bytes->data + bytes->start + bytes->count, data, count);
+    bytes->count += count;
 }
 
 void bytes_drop(struct bytes *bytes, size_t count)
 {
-    bytes->used -= count;
-    if (bytes->used > 0)
-        memmove(bytes->data, bytes->data + count, bytes->used);
+    bytes->count -= count;
+    bytes->start = bytes->count > 0 ? bytes->start + count : 0;
 }
 
-bool bytes_message(const struct bytes *bytes, json_t **message, size_t *line, size_t *whole)
+bool bytes_write(struct bytes *bytes, int socket)
 {
-    const char *end = bytes->used > 0 ? memchr(bytes->data, '\n', bytes->used) : NULL;
-    *message = NULL;
-    if (end == NULL)
+    if (bytes->count == 0)
         return false;
-    *line = *whole = (size_t)(end + 1 - bytes->data);
-    *message = json_loadb(bytes->data, *line, 0, NULL);
-    json_int_t count = json_integer_value(json_object_get(*message, "bytes"));
-    *whole += count > 0 ? (size_t)count : 0;
-    if (json_is_object(*message) && *whole <= bytes->used)
-        return true;
-    bool object = json_is_object(*message);
-    json_decref(*message);
-    *message = NULL;
-    if (!object)
-        *whole = *line;
-    return !object;
+    ssize_t sent =
+        send(socket, bytes->data + bytes->start, bytes->count, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+        bytes_drop(bytes, bytes->count);
+    if (sent > 0)
+        bytes_drop(bytes, (size_t)sent);
+    return sent > 0;
 }

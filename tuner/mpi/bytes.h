@@ -1,27 +1,23 @@
-/* Bytes that come and go: a queue in one piece of memory. Zeroed is empty. */
+/* Bytes that come and go: a queue. Zeroed is empty. */
 #ifndef AUTOTUNE_BYTES_H
 #define AUTOTUNE_BYTES_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 struct bytes {
-    char *data;
-    size_t used, capacity;
+    char *data; /* from `start` on */
+    size_t start, count, capacity;
 };
 
 void bytes_release(struct bytes *bytes);
 void bytes_append(struct bytes *bytes, const void *data, size_t count);
 
-/* Where `count` more bytes can be put; add to `used` how many were. */
-char *bytes_room(struct bytes *bytes, size_t count);
-
-/* Removes the first `count`. */
+/* Removes the first `count`, which stay where they are until something is appended. */
 void bytes_drop(struct bytes *bytes, size_t count);
 
-/* The first message (base/channel.h): its line's length, with its end, and `*whole`, with the bytes behind it.
- * `*message` is a new reference, or NULL if the line is not one. False if it has not come completely. */
-bool bytes_message(const struct bytes *bytes, json_t **message, size_t *line, size_t *whole);
+/* Writes what a socket takes without waiting; returns whether it took anything. If nobody reads it any more,
+ * drops all. */
+bool bytes_write(struct bytes *bytes, int socket);
 
 #endif

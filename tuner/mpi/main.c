@@ -1,14 +1,13 @@
 /*
- * autotune-mpi: autotune on all machines of a cluster. Rank 0 starts the coordinator (hub.h), the
- * others are agents of it (agent.h). `autotune`, beside this program, is what they start.
+ * autotune-mpi: autotune on all machines of a cluster. `autotune`, beside this program, is what they start.
  */
 #include "base/alloc.h"
 #include "base/environment.h"
 #include "base/hash.h"
 #include "base/interrupt.h"
+#include "base/json_text.h"
 #include "base/path.h"
-#include "mpi/agent.h"
-#include "mpi/hub.h"
+#include "mpi/ranks.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -70,31 +69,21 @@ static size_t count_cores(const struct peers *peers)
     return ranks > 1 && (long)count >= online && count >= ranks ? count / ranks : count;
 }
 
-/* What a rank says of itself: JSON, a new string. */
-static char *greeting_new(const struct peers *peers, const char *program)
+/* What a rank says of itself. */
+static json_t *greeting_new(const struct peers *peers, const char *program)
 {
     char host[HOST_NAME_MAX + 1] = "";
     char *build = describe_build(program);
+    char *reason = build != NULL
+                       ? NULL
+                       : alloc_format("cannot read '%.400s': %s", program, error_reason(errno));
     (void)gethostname(host, sizeof host - 1);
-    json_t *greeting = json_pack("{s:s, s:I, s:s*}", "host", host, "cores",
-                                 (json_int_t)count_cores(peers), "build", build);
-    if (build == NULL) {
-        char *text = alloc_format("cannot read '%s': %s", program, error_reason(errno));
-        json_object_set_new(greeting, "error", json_string(text));
-        free(text);
-    }
-    char *text = json_dumps(greeting, JSON_COMPACT);
-    json_decref(greeting);
+    json_t *greeting = json_pack("{s:o, s:I, s:o, s:o}", "host", json_text(host), "cores",
+                                 (json_int_t)count_cores(peers), "build", json_text(build), "error",
+                                 json_text(reason));
+    free(reason);
     free(build);
-    return text;
-}
-
-static int serve_as_agent(struct peers *peers, const char *program, const char *greeting,
-                          bool *orderly, struct error *error)
-{
-    interrupt_install();
-    peers_send(peers, 0, PACKET_HELLO, 0, greeting, strlen(greeting));
-    return agent_run(peers, program, orderly, error);
+    return greeting;
 }
 
 int main(int argc, char **argv)
@@ -107,13 +96,12 @@ int main(int argc, char **argv)
     int status = peers_new(&peers, &argc, &argv, &error);
     if (status == 0) {
         char *program = find_program();
-        char *greeting = greeting_new(peers, program);
+        json_t *greetings = peers_greet(peers, greeting_new(peers, program));
         argv[0] = program;
-        const struct hub_start start = {program, argv, greeting};
-        status = peers_rank(peers) == 0
-                     ? hub_run(peers, &start, &orderly, &error)
-                     : serve_as_agent(peers, program, greeting, &orderly, &error);
-        free(greeting);
+        interrupt_install();
+        status = peers_rank(peers) == 0 ? hub_run(peers, argv, greetings, &orderly, &error)
+                                        : agent_run(peers, program, &orderly, &error);
+        json_decref(greetings);
         free(program);
     }
     if (status < 0) {

@@ -15,21 +15,20 @@
 
 enum {
     PIECE_BYTES = 256 * 1024,
+    GREETING_BYTES = 4096,
     TAG = 1,
-    START_S = 15,    /* for starting MPI; */
-    START_FACTOR = 4 /* so many times that, because tests with short limits start as slowly */
+    START_S = 15,     /* for starting MPI; */
+    START_FACTOR = 4, /* so many times that, because tests with short limits start as slowly */
+    BEAT_NS = 250000000
 };
 
 struct peer {
     struct bytes waiting; /* to be sent */
-    char *piece;          /* being sent; NULL: none */
-    MPI_Request request;
-    char *arrival; /* a piece that is being received; NULL: none */
-    size_t arrival_count;
-    MPI_Request arrival_request;
-    struct bytes arrived; /* its packets, from `read` on */
-    size_t read;
+    struct bytes arrived; /* packets that were not taken yet */
+    MPI_Request sending, receiving;
+    int64_t sent_ns, heard_ns;
     bool forgotten;
+    char sent[PIECE_BYTES], received[PIECE_BYTES];
 };
 
 struct packet_head {
@@ -38,10 +37,10 @@ struct packet_head {
 
 struct peers {
     int rank, count, on_this_host;
+    int first, end; /* the ranks that this one has to do with */
     struct peer *list;
-    int next; /* the rank whose packets are taken next */
     long sleep_ns;
-    int64_t looked_ns, stopped_ns; /* peers_heard_ns() */
+    int64_t moved_ns; /* the latest peers_move() */
 };
 
 /* --- MPI --- */
@@ -50,9 +49,7 @@ static int count_on_host(void)
 {
     MPI_Comm host;
     int count = 1;
-    if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host) !=
-        MPI_SUCCESS)
-        return 1;
+    (void)MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
     (void)MPI_Comm_size(host, &count);
     (void)MPI_Comm_free(&host);
     return count;
@@ -108,11 +105,13 @@ int peers_new(struct peers **peers, int *argc, char ***argv, struct error *error
         return error_set(error, ERROR_WORKER, "MPI does not start");
     struct peers *new = alloc_zeroed(1, sizeof *new);
     new->on_this_host = count_on_host();
-    limit_start(0);
     (void)MPI_Comm_rank(MPI_COMM_WORLD, &new->rank);
     (void)MPI_Comm_size(MPI_COMM_WORLD, &new->count);
-    (void)MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    new->list = alloc_zeroed((size_t) new->count, sizeof *new->list);
+    new->first = new->rank == 0;
+    new->end = new->rank == 0 ? new->count : 1;
+    new->list = alloc_zeroed((size_t) new->end, sizeof *new->list);
+    for (int i = 0; i < new->end; i++)
+        new->list[i].sending = new->list[i].receiving = MPI_REQUEST_NULL;
     const int status = check_launcher(new->count, error);
     if (status < 0)
         peers_free(new);
@@ -121,19 +120,51 @@ int peers_new(struct peers **peers, int *argc, char ***argv, struct error *error
     return status;
 }
 
-static void free_peer(struct peer *peer)
+static void receive_piece(struct peer *peer, int rank)
 {
-    free(peer->arrival);
-    free(peer->piece);
-    bytes_release(&peer->waiting);
-    bytes_release(&peer->arrived);
+    if (MPI_Irecv(peer->received, PIECE_BYTES, MPI_BYTE, rank, TAG, MPI_COMM_WORLD,
+                  &peer->receiving) != MPI_SUCCESS)
+        peer->forgotten = true; /* its silence shows that it is lost */
+}
+
+json_t *peers_greet(struct peers *peers, json_t *own)
+{
+    char text[GREETING_BYTES] = "";
+    char *all = alloc_zeroed((size_t)peers->count, GREETING_BYTES);
+    json_t *greetings = json_array();
+    (void)json_dumpb(own, text, sizeof text - 1, JSON_COMPACT);
+    json_decref(own);
+    (void)MPI_Gather(text, GREETING_BYTES, MPI_CHAR, all, GREETING_BYTES, MPI_CHAR, 0,
+                     MPI_COMM_WORLD);
+    limit_start(0);
+    for (int i = 0; i < peers->count; i++) {
+        json_t *greeting = json_loads(all + (size_t)i * GREETING_BYTES, 0, NULL);
+        json_array_append_new(greetings, greeting != NULL ? greeting : json_object());
+    }
+    free(all);
+    (void)MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    peers->moved_ns = clock_ns();
+    for (int i = peers->first; i < peers->end; i++) {
+        peers->list[i].heard_ns = peers->moved_ns;
+        receive_piece(&peers->list[i], i);
+    }
+    return greetings;
 }
 
 void peers_free(struct peers *peers)
 {
+    for (int i = 0; i < peers->end; i++) {
+        struct peer *peer = &peers->list[i];
+        if (peer->receiving != MPI_REQUEST_NULL) {
+            (void)MPI_Cancel(&peer->receiving);
+            (void)MPI_Request_free(&peer->receiving);
+        }
+    }
     (void)MPI_Finalize();
-    for (int i = 0; i < peers->count; i++)
-        free_peer(&peers->list[i]);
+    for (int i = 0; i < peers->end; i++) {
+        bytes_release(&peers->list[i].waiting);
+        bytes_release(&peers->list[i].arrived);
+    }
     free(peers->list);
     free(peers);
 }
@@ -162,34 +193,23 @@ int peers_on_this_host(const struct peers *peers)
 
 /* --- sending --- */
 
-/* Begins to send the next piece, unless one is under way. */
-static bool send_piece(struct peer *peer, int rank)
+/* Sends the next piece if the last one has gone. */
+static bool send_piece(struct peer *peer, int rank, int64_t now_ns)
 {
-    if (peer->piece != NULL || peer->waiting.used == 0 || peer->forgotten)
-        return false;
     struct bytes *waiting = &peer->waiting;
-    size_t count = waiting->used < PIECE_BYTES ? waiting->used : PIECE_BYTES;
-    peer->piece = alloc_resize(NULL, count, 1);
-    memcpy(peer->piece, waiting->data, count);
+    int gone = 0;
+    if (peer->forgotten || MPI_Test(&peer->sending, &gone, MPI_STATUS_IGNORE) != MPI_SUCCESS ||
+        gone == 0 || (waiting->count == 0 && now_ns - peer->sent_ns < BEAT_NS))
+        return false;
+    size_t count = waiting->count < PIECE_BYTES ? waiting->count : PIECE_BYTES;
+    if (count > 0)
+        memcpy(peer->sent, waiting->data + waiting->start, count);
     bytes_drop(waiting, count);
-    if (MPI_Isend(peer->piece, (int)count, MPI_BYTE, rank, TAG, MPI_COMM_WORLD, &peer->request) !=
+    peer->sent_ns = now_ns;
+    if (MPI_Isend(peer->sent, (int)count, MPI_BYTE, rank, TAG, MPI_COMM_WORLD, &peer->sending) !=
         MPI_SUCCESS)
-        peer->forgotten = true; /* its silence shows that it is lost */
-    return true;
-}
-
-static bool finish_piece(struct peer *peer)
-{
-    int done = 0;
-    if (peer->piece == NULL || peer->forgotten)
-        return false;
-    if (MPI_Test(&peer->request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
         peer->forgotten = true;
-    if (done == 0 || peer->forgotten)
-        return false;
-    free(peer->piece);
-    peer->piece = NULL;
-    return true;
+    return count > 0;
 }
 
 void peers_send(struct peers *peers, int rank, enum packet_kind kind, uint32_t id,
@@ -207,8 +227,11 @@ void peers_send_object(struct peers *peers, int rank, enum packet_kind kind, uin
                        json_t *object)
 {
     char *text = json_dumps(object, JSON_COMPACT);
-    if (text != NULL)
-        peers_send(peers, rank, kind, id, text, strlen(text));
+    if (text != NULL) {
+        size_t length = strlen(text);
+        text[length] = '\n'; /* in place of the null character */
+        peers_send(peers, rank, kind, id, text, length + 1);
+    }
     free(text);
     json_decref(object);
 }
@@ -216,92 +239,66 @@ void peers_send_object(struct peers *peers, int rank, enum packet_kind kind, uin
 size_t peers_unsent(const struct peers *peers, int rank)
 {
     const struct peer *peer = &peers->list[rank];
-    return peer->forgotten ? 0 : peer->waiting.used + (peer->piece != NULL);
+    return peer->forgotten ? 0 : peer->waiting.count + (peer->sending != MPI_REQUEST_NULL);
 }
 
 /* --- receiving --- */
 
-/* Begins to receive the next piece, if one is announced. */
-static bool begin_arrival(struct peer *peer, int rank)
+/* Takes the piece that has come. */
+static bool take_piece(struct peer *peer, int rank, int64_t now_ns)
 {
-    int found = 0;
+    int come = 0;
     int count = 0;
-    MPI_Message message;
     MPI_Status status;
-    if (peer->arrival != NULL ||
-        MPI_Improbe(rank, TAG, MPI_COMM_WORLD, &found, &message, &status) != MPI_SUCCESS ||
-        found == 0 || MPI_Get_count(&status, MPI_BYTE, &count) != MPI_SUCCESS || count < 0)
+    if (peer->forgotten || MPI_Test(&peer->receiving, &come, &status) != MPI_SUCCESS || come == 0)
         return false;
-    peer->arrival_count = (size_t)count;
-    peer->arrival = alloc_zeroed(peer->arrival_count + 1, 1);
-    if (MPI_Imrecv(peer->arrival, count, MPI_BYTE, &message, &peer->arrival_request) == MPI_SUCCESS)
-        return true;
-    free(peer->arrival);
-    peer->arrival = NULL;
-    return false;
-}
-
-/* Takes the piece if it is complete. */
-static bool take_arrival(struct peer *peer)
-{
-    int done = 0;
-    if (peer->arrival == NULL ||
-        MPI_Test(&peer->arrival_request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done == 0)
-        return false;
-    if (!peer->forgotten)
-        bytes_append(&peer->arrived, peer->arrival, peer->arrival_count);
-    free(peer->arrival);
-    peer->arrival = NULL;
+    (void)MPI_Get_count(&status, MPI_BYTE, &count);
+    bytes_append(&peer->arrived, peer->received, (size_t)count);
+    peer->heard_ns = now_ns;
+    receive_piece(peer, rank);
     return true;
 }
 
 bool peers_move(struct peers *peers)
 {
+    enum { MOMENT_NS = 100000000 };
+    int64_t now_ns = clock_ns();
+    int64_t since_ns = now_ns - peers->moved_ns;
     bool moved = false;
-    for (int i = 0; i < peers->count; i++) {
+    peers->moved_ns = now_ns;
+    for (int i = peers->first; i < peers->end; i++) {
         struct peer *peer = &peers->list[i];
-        while (begin_arrival(peer, i) | take_arrival(peer))
-            moved = true;
-        moved |= finish_piece(peer) | send_piece(peer, i);
+        int64_t later_ns = since_ns > MOMENT_NS ? peer->heard_ns + since_ns : peer->heard_ns;
+        peer->heard_ns = later_ns < now_ns ? later_ns : now_ns;
+        moved |= take_piece(peer, i, now_ns) | send_piece(peer, i, now_ns);
     }
     /* NOLINTNEXTLINE(clang-analyzer-optin.mpi.MPI-Checker): MPI_Test() completes them */
     return moved;
 }
 
-/* Sets the peer's next packet; false if it is not complete. Drops what was read before. */
-static bool take_packet(struct peer *peer, struct packet *packet)
-{
-    struct packet_head head;
-    struct bytes *arrived = &peer->arrived;
-    size_t left = arrived->used - peer->read;
-    if (left >= sizeof head) {
-        memcpy(&head, arrived->data + peer->read, sizeof head);
-        if (left - sizeof head >= head.count) {
-            packet->kind = (enum packet_kind)head.kind;
-            packet->id = head.id;
-            packet->bytes = arrived->data + peer->read + sizeof head;
-            packet->count = head.count;
-            peer->read += sizeof head + head.count;
-            return true;
-        }
-    }
-    bytes_drop(arrived, peer->read);
-    peer->read = 0;
-    return false;
-}
-
 bool peers_receive(struct peers *peers, struct packet *packet)
 {
-    for (int i = 0; i < peers->count; i++) {
-        int rank = (peers->next + i) % peers->count;
-        struct peer *peer = &peers->list[rank];
-        if (peer->arrived.used == 0 || peer->forgotten || !take_packet(peer, packet))
+    struct packet_head head;
+    for (int i = peers->first; i < peers->end; i++) {
+        struct peer *peer = &peers->list[i];
+        struct bytes *arrived = &peer->arrived;
+        if (arrived->count < sizeof head || peer->forgotten)
             continue;
-        packet->rank = rank;
-        peers->next = rank;
+        const char *bytes = arrived->data + arrived->start;
+        memcpy(&head, bytes, sizeof head);
+        if (arrived->count - sizeof head < head.count)
+            continue;
+        *packet = (struct packet){i, (enum packet_kind)head.kind, head.id, bytes + sizeof head,
+                                  head.count};
+        bytes_drop(arrived, sizeof head + head.count);
         return true;
     }
     return false;
+}
+
+double peers_silence_s(const struct peers *peers, int rank)
+{
+    return (double)(peers->moved_ns - peers->list[rank].heard_ns) * 1e-9;
 }
 
 void peers_forget(struct peers *peers, int rank)
@@ -318,19 +315,4 @@ void peers_wait(struct peers *peers, bool moved, struct pollfd *descriptors, siz
     peers->sleep_ns = moved ? 0 : longer_ns < LONGEST_NS ? longer_ns : LONGEST_NS;
     const struct timespec sleep = {.tv_nsec = peers->sleep_ns};
     (void)ppoll(descriptors, count, &sleep, NULL);
-}
-
-void peers_look(struct peers *peers)
-{
-    enum { MOMENT_NS = 100000000 };
-    int64_t now_ns = clock_ns();
-    int64_t since_ns = peers->looked_ns > 0 ? now_ns - peers->looked_ns : 0;
-    peers->stopped_ns = since_ns > MOMENT_NS ? since_ns : 0;
-    peers->looked_ns = now_ns;
-}
-
-int64_t peers_heard_ns(const struct peers *peers, int64_t heard_ns)
-{
-    int64_t later_ns = heard_ns + peers->stopped_ns;
-    return later_ns < peers->looked_ns ? later_ns : peers->looked_ns;
 }

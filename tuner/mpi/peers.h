@@ -3,16 +3,19 @@
  * and never waited for. This is the only module that calls MPI, from one thread.
  *
  * What is sent to a rank is a stream of bytes. One piece of it is under way at a time; what is added
- * meanwhile makes the next piece, so that many small packets become one MPI message. A rank that has
- * died keeps its pieces, and holds nobody else up.
+ * meanwhile makes the next piece, so that many small packets become one MPI message. An empty piece, four times a
+ * second, says that the process is alive. A rank that has died keeps its pieces, and holds nobody else up.
+ *
+ * Packets go between rank 0 and the others, which have nothing to say to each other.
  *
  * Calling sequence:
  *     status = peers_new(&peers, &argc, &argv, error);
- *     peers_send(peers, 0, PACKET_HELLO, 0, text, length);
+ *     greetings = peers_greet(peers, greeting);
+ *     peers_send(peers, 0, PACKET_DATA, worker, text, length);
  *     while (…) {
  *         moved = peers_move(peers);
  *         while (peers_receive(peers, &packet))
- *             …                                      the packet's bytes last until the next call
+ *             …                                      the packet's bytes last until the next peers_move()
  *         peers_wait(peers, moved, NULL, 0);
  *     }
  *     peers_free(peers);
@@ -30,20 +33,14 @@
 
 /* README.md says what each holds. */
 enum packet_kind {
-    PACKET_HELLO,
-    PACKET_WELCOME,
-    PACKET_BEAT,
     PACKET_START,
     PACKET_DATA,
     PACKET_KEEP,
     PACKET_KEPT,
-    PACKET_CLOSE,
     PACKET_KILL,
     PACKET_ENDED,
     PACKET_STATE,
     PACKET_FILE,
-    PACKET_FILE_END,
-    PACKET_WRITTEN,
     PACKET_END,
     PACKET_BYE
 };
@@ -59,9 +56,13 @@ struct packet {
 struct peers;
 
 /* Starts MPI. Returns 0, ERROR_WORKER, or ERROR_USAGE if the launcher has started several ranks of
- * which MPI knows one; ends the process, with a message, if the ranks have not all started within a
+ * which MPI knows one; ends the process, with a message, if the ranks have not all greeted within a
  * minute. */
 int peers_new(struct peers **peers, int *argc, char ***argv, struct error *error);
+
+/* What every rank says of itself: on rank 0 a new array in the order of ranks, elsewhere one of empty objects.
+ * Drops the reference to `own`, whose text has less than 4 KiB. */
+json_t *peers_greet(struct peers *peers, json_t *own);
 
 /* Ends MPI, together with all ranks. */
 void peers_free(struct peers *peers);
@@ -78,7 +79,7 @@ int peers_on_this_host(const struct peers *peers); /* this one included */
 void peers_send(struct peers *peers, int rank, enum packet_kind kind, uint32_t id,
                 const void *bytes, size_t count);
 
-/* Sends an object and drops the reference to it. */
+/* Sends an object as one line and drops the reference to it. */
 void peers_send_object(struct peers *peers, int rank, enum packet_kind kind, uint32_t id,
                        json_t *object);
 
@@ -97,11 +98,9 @@ bool peers_receive(struct peers *peers, struct packet *packet);
  */
 void peers_wait(struct peers *peers, bool moved, struct pollfd *descriptors, size_t count);
 
-/* When another process was heard last, later by as long as this one did not run before the latest peers_look(),
- * because a signal had stopped it or the machine was busy: what the other did not say meanwhile is not its
- * silence. Call peers_look() once for every peers_wait(), before it. */
-void peers_look(struct peers *peers);
-int64_t peers_heard_ns(const struct peers *peers, int64_t heard_ns);
+/* For how long nothing has been heard of a rank. The time in which this process did not call peers_move() itself,
+ * because a signal had stopped it or the machine was busy, does not count. */
+double peers_silence_s(const struct peers *peers, int rank);
 
 /* Nothing is sent to that rank or received from it any more. */
 void peers_forget(struct peers *peers, int rank);

@@ -90,7 +90,7 @@ static json_t *open_message(struct device_process *worker)
         FILE *file = node_is_here(worker->node) ? NULL : open_regular(path);
         if (file == NULL)
             continue;
-        node_send_file(worker->process.remote, json_string_value(hash), fileno(file));
+        worker_send_file(&worker->process, json_string_value(hash), fileno(file));
         (void)fclose(file);
     }
     if (problem->reference_cubin != NULL)

@@ -42,7 +42,7 @@ UNIT_TEST(test_refused)
     struct nodes *nodes;
     char number[16];
     int sockets[2];
-    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
     (void)snprintf(number, sizeof number, "%d", sockets[1]);
     assert_int_equal(setenv("AUTOTUNE_NODES", number, 1), 0);
     played_say(sockets[0], "{\"event\":\"error\",\"code\":-4,\"message\":\"node 'far' is old\"}");
@@ -100,7 +100,7 @@ UNIT_TEST(test_killed_worker)
     int far = played_start(hub, "{\"do\":\"start\",\"node\":1,\"worker\":0,\"role\":\"compile\"}");
     worker_kill(&worker);
     assert_true(recv(hub, text, sizeof text - 1, 0) > 0);
-    assert_string_equal(text, "{\"do\":\"kill\",\"worker\":0}");
+    assert_string_equal(text, "{\"do\":\"kill\",\"worker\":0}\n");
     assert_false(worker_has_ended(&worker));
     played_say(hub, "{\"event\":\"ended\",\"worker\":0,\"reason\":\"was killed\",\"killed\":true}");
     assert_true(worker_has_ended(&worker));

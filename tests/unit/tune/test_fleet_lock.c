@@ -4,11 +4,11 @@
 #include "base/alloc.h"
 #include "base/channel.h"
 #include "base/json_text.h"
-#include "base/socket_packet.h"
 
 #include "unit/played_node.h"
 #include "unit/test.h"
 
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,32 +25,36 @@ static void say_of_lock(struct played_worker *worker, const char *event)
     (void)channel_send(&worker->channel, json_pack("{s:s}", "event", event), NULL);
 }
 
-static void play_start(const json_t *packet, int descriptor, int tries)
+static void play_start(const json_t *message, int descriptor, int tries)
 {
-    json_int_t id = json_integer_value(json_object_get(packet, "worker"));
+    json_int_t id = json_integer_value(json_object_get(message, "worker"));
     struct played_worker *worker = &workers[id];
     channel_init(&worker->channel, descriptor, descriptor);
-    if (strcmp(json_text_member(packet, "role"), "lock") != 0)
+    if (strcmp(json_text_member(message, "role"), "lock") != 0)
         return;
-    (void)snprintf(worker->uuid, sizeof worker->uuid, "%s", json_text_member(packet, "argument"));
+    (void)snprintf(worker->uuid, sizeof worker->uuid, "%s", json_text_member(message, "argument"));
     say_of_lock(worker, worker->uuid[0] == 'B' && tries == 0 ? "busy" : "held");
 }
 
 /* Another run has the lock of B, and waits for that of C before it lets go. */
 static void play_hub(int hub)
 {
-    char bytes[4096];
-    int descriptor;
+    struct channel channel;
+    struct error error;
+    json_t *message;
     int kills_of_c = 0;
+    channel_init(&channel, hub, hub);
     (void)alarm(SILENT_S);
     for (;;) {
-        ssize_t count = socket_packet_receive(hub, bytes, sizeof bytes, 0, &descriptor);
-        if (count <= 0)
-            _exit(0);
-        json_t *packet = json_loadb(bytes, (size_t)count, 0, NULL);
-        json_int_t id = json_integer_value(json_object_get(packet, "worker"));
-        if (strcmp(json_text_member(packet, "do"), "start") == 0) {
-            play_start(packet, descriptor, kills_of_c);
+        while (channel_next(&channel, &message, &error) == 0) {
+            struct pollfd readable = {.fd = hub, .events = POLLIN};
+            (void)poll(&readable, 1, -1);
+            if (channel_fill_now(&channel, &error) != 1)
+                _exit(0);
+        }
+        json_int_t id = json_integer_value(json_object_get(message, "worker"));
+        if (strcmp(json_text_member(message, "do"), "start") == 0) {
+            play_start(message, channel_descriptor(&channel), kills_of_c);
         } else {
             char *ended = alloc_format(
                 "{\"event\":\"ended\",\"worker\":%d,\"reason\":\"was killed\"}", (int)id);
@@ -61,7 +65,7 @@ static void play_hub(int hub)
                     if (workers[i].uuid[0] == 'B')
                         say_of_lock(&workers[i], "held");
         }
-        json_decref(packet);
+        json_decref(message);
     }
 }
 
