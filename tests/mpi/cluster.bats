@@ -161,3 +161,18 @@ SH
     autotune report --format csv
     equal "$(count outcome compile_error)" 0
 }
+
+@test "a rank that has no room for an array ends the run with that, and no variant is blamed" {
+    full_disk 1
+    rank_environment 0 <<<'export AUTOTUNE_STANDIN=devices=0'
+    sed "s/^fill = .*/fill = file(in.npy)/" "$sweeps/templates/scale.ini" >scale.ini
+    cp "$sweeps/templates/scale.cu" .
+    npy in.npy '<f4' False 4096 16384
+    printf '[scale]\nn = 2^12\nblock_size = 64, 128\n' >sweep.ini
+    cluster 2 --config sweep.ini --jobs 1
+    exits 4
+    has err "cannot write a file into '" "No space left on device"
+    autotune report --format csv
+    equal "$(grep -c ',measured,' out)" 0
+    equal "$(grep -c 'has changed' err)" 0
+}

@@ -1,7 +1,8 @@
 /*
  * The machines of a cluster, as the coordinator sees them. autotune-mpi starts the coordinator with
- * a socket, whose number is in $AUTOTUNE_NODES, and keeps its other end; mpi/README.md lists the messages on it. A worker on another machine has a socket of its own: its
- * channel, with the same messages as a local one's.
+ * a socket, whose number is in $AUTOTUNE_NODES, and keeps its other end; mpi/README.md lists the
+ * messages on it. A worker on another machine has a socket of its own: its channel, with the same
+ * messages as a local one's.
  *
  * Calling sequence:
  *     status = nodes_open(&nodes, error);        NULL if this is not a cluster

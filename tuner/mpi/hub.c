@@ -1,6 +1,7 @@
 #include "base/alloc.h"
 #include "base/channel.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/interrupt.h"
 #include "base/json_text.h"
 #include "base/worker.h"
@@ -110,11 +111,10 @@ enum {
 struct hub_worker {
     uint32_t id;
     int rank;
-    struct channel channel; /* from the coordinator */
-    struct bytes unsent;    /* to the coordinator */
-    char awaited
-        [HASH_BYTES]; /* the file that its node must have before its next request; "": none */
-    int file;         /* its descriptor; -1: none, or the node's */
+    struct channel channel;   /* from the coordinator */
+    struct bytes unsent;      /* to the coordinator */
+    char awaited[HASH_BYTES]; /* the file that its next request needs; "": none */
+    int file;                 /* its descriptor; -1: none, or the node's */
     bool ended;
     bool ready; /* as poll() says: something can be read, or written again */
 };

@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct pair {
@@ -216,6 +217,55 @@ static void bytes_follow_their_object(void **state)
     json_decref(message);
 }
 
+static void assert_same_file(int descriptor, int other)
+{
+    struct stat here;
+    struct stat there;
+    assert_int_equal(fstat(descriptor, &here), 0);
+    assert_int_equal(fstat(other, &there), 0);
+    assert_int_equal(here.st_ino, there.st_ino);
+    (void)close(descriptor);
+    (void)close(other);
+}
+
+/* Two descriptors, of which the first comes with what is behind a long message. */
+static void descriptors_come_in_order(void **state)
+{
+    struct pair *pair = *state;
+    struct error error;
+    json_t *message;
+    int first[2];
+    int second[2];
+    char *bytes = alloc_zeroed(1, 65000);
+    assert_int_equal(pipe(first), 0);
+    assert_int_equal(pipe(second), 0);
+    assert_int_equal(channel_fill_now(&pair->b, &error), 1);
+    assert_int_equal(channel_next_whole(&pair->b, &message, &error), 0);
+    assert_int_equal(channel_keep(&pair->a, "1a", bytes, 65000, &error), 0);
+    assert_int_equal(
+        channel_send_descriptor(&pair->a, json_pack("{s:s}", "file", "1"), first[0], &error), 0);
+    assert_int_equal(
+        channel_send_descriptor(&pair->a, json_pack("{s:s}", "file", "2"), second[0], &error), 0);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(channel_fill_now(&pair->b, &error), 1);
+    assert_int_equal(channel_next_whole(&pair->b, &message, &error), 1);
+    assert_message(message, "{\"keep\":\"1a\",\"bytes\":65000}");
+    assert_int_equal(pair->b.taken, strlen("{\"keep\":\"1a\",\"bytes\":65000}\n") + 65000);
+    assert_null(channel_find(&pair->b, "1a"));
+    assert_int_equal(channel_next_whole(&pair->b, &message, &error), 1);
+    assert_message(message, "{\"file\":\"1\"}");
+    assert_same_file(channel_descriptor(&pair->b), first[0]);
+    assert_int_equal(channel_next_whole(&pair->b, &message, &error), 1);
+    assert_message(message, "{\"file\":\"2\"}");
+    assert_same_file(channel_descriptor(&pair->b), second[0]);
+    assert_int_equal(channel_descriptor(&pair->b), -1);
+    channel_release(&pair->a);
+    assert_int_equal(channel_fill_now(&pair->b, &error), 0);
+    (void)close(first[1]);
+    (void)close(second[1]);
+    free(bytes);
+}
+
 static void what_is_kept_is_sent_once(void **state)
 {
     struct pair *pair = *state;
@@ -320,6 +370,7 @@ int main(void)
         TEST(messages_larger_than_the_socket_holds),
         TEST(messages_end_at_64_mib),
         TEST(bytes_follow_their_object),
+        TEST(descriptors_come_in_order),
         TEST(what_is_kept_is_sent_once),
         TEST(text_that_is_no_utf8_is_refused),
         cmocka_unit_test(pipes_will_do),
