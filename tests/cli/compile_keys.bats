@@ -161,7 +161,7 @@ own_toolkit() {
     rm -rf cache
     mkdir -p vendor/deep
     own "include = vendor"
-    sed -i '1i #include <cuda/std/cstdint>\n#include <cuda/std/detail/__access_property>' own.cu # CCCL's; it includes <cuda_runtime_api.h>
+    sed -i '1i #include <cuda/std/cstdint>\n#include <cuda/std/type_traits>\n#include <cuda/std/detail/__access_property>' own.cu # CCCL's; it includes <cuda_runtime_api.h>
     sed -i 's/__launch_bounds__(BLOCK_SIZE)/__launch_bounds__(BLOCK_SIZE, FACTOR)/' own.cu
     echo '#include "deep/factor.h"' >vendor/cuda_runtime_api.h
     echo '#define FACTOR 1' >vendor/deep/factor.h
