@@ -255,10 +255,10 @@ static int add_study(struct record *record, const struct study *study, const cha
 }
 
 /* Which results of a study are read. */
-enum result_set { ALL, JUDGED, FAILED };
+enum result_set { ALL, JUDGED };
 
 static int read_results(struct record *record, int64_t id, enum result_set wanted,
-                        const char *data_hash, int64_t winner, struct study *study,
+                        const struct study *like, int64_t winner, struct study *study,
                         struct error *error);
 
 static void read_gpus(sqlite3_stmt *row, int column, struct study *study)
@@ -410,7 +410,7 @@ int record_withdraw(struct record *record, int64_t study_id, struct error *error
     int result = record_start(record, error);
     if (result != 0)
         return result;
-    return record_end(record, by_id(record, STATEMENT_DROP_JUDGED, study_id, error), error);
+    return record_end(record, by_id(record, STATEMENT_DROP_TURN, study_id, error), error);
 }
 
 static int set_final(struct record *record, int64_t study_id, const struct result *variant,
@@ -620,19 +620,22 @@ static void rule_out(struct result *result)
     result->run_hash[0] = '\0';
 }
 
-/* Adds the stored results of a study; `winner` is the winner's row, 0 where there is none. `data_hash` is
- * of the data that there are now, for FAILED alone. */
+/* Adds the stored results of a study; `winner` is the winner's row, 0 where there is none. With `like`, only what
+ * failed and counts for that study. */
 static int read_results(struct record *record, int64_t id, enum result_set wanted,
-                        const char *data_hash, int64_t winner, struct study *study,
+                        const struct study *like, int64_t winner, struct study *study,
                         struct error *error)
 {
     struct query query =
-        query_begin(record, wanted == FAILED ? STATEMENT_GET_FAILURES : STATEMENT_GET_VARIANTS);
+        query_begin(record, like != NULL ? STATEMENT_GET_FAILURES : STATEMENT_GET_VARIANTS);
     query_integer(&query, id);
-    if (wanted == FAILED)
-        query_text(&query, data_hash);
-    else
+    if (like != NULL) {
+        query_text(&query, like->data_hash);
+        query_text(&query, like->environment.gpu.driver);
+        query_text(&query, like->environment.nvrtc);
+    } else {
         query_integer(&query, wanted == JUDGED);
+    }
     int result = 0;
     int status = SQLITE_DONE;
     while (result == 0 && (status = query_step(&query)) == SQLITE_ROW) {
@@ -642,7 +645,7 @@ static int read_results(struct record *record, int64_t id, enum result_set wante
         }
         result = read_variant(record, query.statement,
                               ARRAY_APPEND(study->results, study->result_count), error);
-        if (result == 0 && wanted != FAILED)
+        if (result == 0 && like == NULL)
             rule_out(&study->results[study->result_count - 1]);
     }
     query_end(&query);
@@ -652,7 +655,7 @@ static int read_results(struct record *record, int64_t id, enum result_set wante
 }
 
 static int read_study(struct record *record, sqlite3_stmt *row, enum result_set wanted,
-                      const char *data_hash, struct study *study, struct error *error)
+                      const struct study *like, struct study *study, struct error *error)
 {
     int64_t id = sqlite3_column_int64(row, 0);
     if (!bindings_from_text(&study->problem, row_text(row, 1)))
@@ -669,8 +672,7 @@ static int read_study(struct record *record, sqlite3_stmt *row, enum result_set 
         return record_damaged(record, "GPU", id, error);
     if (wanted == JUDGED && !study->complete)
         wanted = ALL;
-    int status =
-        read_results(record, id, wanted, data_hash, sqlite3_column_int64(row, 5), study, error);
+    int status = read_results(record, id, wanted, like, sqlite3_column_int64(row, 5), study, error);
     study_link_twins(study);
     return status;
 }
@@ -696,26 +698,29 @@ static int compare_studies(const void *left, const void *right)
     return order != 0 ? order : a->environment.static_mode - b->environment.static_mode;
 }
 
+static struct query query_like(struct record *record, enum statement name, const struct study *like)
+{
+    struct query query = query_begin(record, name);
+    query_text(&query, like->template_hash);
+    query_text(&query, like->environment.gpu.name);
+    query_text(&query, like->environment.gpu.arch);
+    query_integer(&query, like->environment.gpu.attributes[GPU_sm_count]);
+    return query;
+}
+
 /* The latest ones, or, if there is a study that they are to be like, those with failures. */
 static int read_studies(struct record *record, const struct study *like, struct study **studies,
                         size_t *count, struct error *error)
 {
     *studies = alloc_zeroed(1, sizeof **studies);
     *count = 0;
-    struct query query =
-        query_begin(record, like != NULL ? STATEMENT_FAILED_STUDIES : STATEMENT_LATEST_STUDIES);
-    if (like != NULL) {
-        query_text(&query, like->template_hash);
-        query_text(&query, like->environment.gpu.name);
-        query_text(&query, like->environment.gpu.arch);
-        query_integer(&query, like->environment.gpu.attributes[GPU_sm_count]);
-    }
+    struct query query = like != NULL ? query_like(record, STATEMENT_FAILED_STUDIES, like)
+                                      : query_begin(record, STATEMENT_LATEST_STUDIES);
     int result = 0;
     int status = SQLITE_DONE;
     while (result == 0 && (status = query_step(&query)) == SQLITE_ROW)
-        result = read_study(record, query.statement, like != NULL ? FAILED : JUDGED,
-                            like != NULL ? like->data_hash : NULL, ARRAY_APPEND(*studies, *count),
-                            error);
+        result = read_study(record, query.statement, like != NULL ? ALL : JUDGED, like,
+                            ARRAY_APPEND(*studies, *count), error);
     query_end(&query);
     if (result == 0 && status != SQLITE_DONE)
         result = record_failed(record, error);
@@ -737,10 +742,30 @@ int record_studies(struct record *record, struct study **studies, size_t *count,
     return read_studies(record, NULL, studies, count, error);
 }
 
+/* Has what ran the same code as a failure fail in every study, inside a transaction. */
+static int refute_all(struct record *record, const struct study *like, struct error *error)
+{
+    struct query query = query_like(record, STATEMENT_STUDIES_LIKE, like);
+    int status;
+    int changes;
+    int result = 0;
+    while (result == 0 && (status = query_step(&query)) == SQLITE_ROW)
+        result = refute(record, sqlite3_column_int64(query.statement, 0), &changes, error);
+    query_end(&query);
+    return result != 0 || status == SQLITE_DONE ? result : record_failed(record, error);
+}
+
 int record_failures(struct record *record, const struct study *like, struct study **studies,
                     size_t *count, struct error *error)
 {
-    return read_studies(record, like, studies, count, error);
+    int result = record_start(record, error);
+    if (result == 0)
+        result = record_end(record, refute_all(record, like, error), error);
+    if (result == 0)
+        return read_studies(record, like, studies, count, error);
+    *studies = NULL;
+    *count = 0;
+    return result;
 }
 
 /* --- near studies --- */

@@ -85,7 +85,7 @@ int record_refuse(struct record *record, int64_t study_id, const char *reason, s
  * complete, and no variant is judged, a finalist or tied. What is stored from now on counts as judged. */
 int record_reopen(struct record *record, int64_t study_id, struct error *error);
 
-/* Removes what was stored since record_reopen(), or since the study began. */
+/* Removes what was stored since record_begin(). */
 int record_withdraw(struct record *record, int64_t study_id, struct error *error);
 
 /* Marks the study complete with its counts (points, rejected), winner and tie set, and with this
@@ -114,9 +114,9 @@ int record_studies(struct record *record, struct study **studies, size_t *count,
                    struct error *error);
 
 /* The same for every study measured here of `like`'s template on its GPU that has results that were wrong, crashed or
- * hung: these, and duplicates, whether the verdict is on them or not, unless a later study of the same has run the
- * variant: one on the same data, if the failure was on the data of `like`. A wrong result is only taken back by a
- * study with another driver or NVRTC, or on other data: a race may be won once. */
+ * hung: these, and duplicates, whether the verdict is on them or not, unless the same was run later. What ran the same
+ * code has failed, too. What failed on the data, driver and NVRTC of `like` is only taken back on these, and a wrong
+ * result not at all there, but with another driver or NVRTC, or on other data: a race may be won once. */
 int record_failures(struct record *record, const struct study *like, struct study **studies,
                     size_t *count, struct error *error);
 

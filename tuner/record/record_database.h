@@ -83,12 +83,26 @@ enum { STUDY_COLUMNS = 8, FOUND_COLUMNS = 5, RESULT_COLUMNS = 5 };
 #define FAILURES "'wrong_result', 'fault', 'timeout'"
 #define PASSING "(ifnull(limit_s, 0) > 0 AND limit_s <= 1e-9)"
 
+/* n = 9001 and n = 9.001e3 are one problem. */
+#define NUMBERS(row) "replace(replace(" row ".problem, '.0,', ','), '.0}', '}')"
+
 /* Studies whose variants ran the code of study ?1 on its data, under whatever name of the kernel. */
 #define OF_SAME_CODE \
     "SELECT old.id FROM study AS old JOIN study AS new ON new.id = ?1 WHERE new.mode = 'measured'" \
-    " AND old.mode = new.mode AND old.tool = new.tool AND old.problem = new.problem AND old.gpu = new.gpu" \
-    " AND old.arch = new.arch AND old.template_hash = new.template_hash AND old.data_hash = new.data_hash" \
+    " AND old.mode = new.mode AND old.tool = new.tool AND " NUMBERS("old") " = " NUMBERS("new") \
+    " AND old.gpu = new.gpu AND old.arch = new.arch AND old.template_hash = new.template_hash AND old.data_hash = new.data_hash" \
     " AND old.driver = new.driver AND old.nvrtc = new.nvrtc AND " SM_COUNT("old") " = " SM_COUNT("new")
+
+/* Of the failures of the same code, those that count for a variant: a timeout only if it came later. */
+#define REFUTES \
+    "FROM failed WHERE (failed.parameters = variant.parameters" \
+    " OR failed.run_hash = variant.run_hash AND failed.run_hash <> '')" \
+    " AND (failed.outcome <> 'timeout' OR failed.turn > variant.turn)"
+
+/* Studies that were measured of template ?1 on GPU ?2, ?3 with ?4 multiprocessors. */
+#define LIKE \
+    "mode = 'measured' AND tool = '' AND template_hash = ?1 AND gpu = ?2 AND arch = ?3 AND " \
+    SM_COUNT("study") " = ?4"
 
 /* X(name, SQL) */
 #define STATEMENTS(X) \
@@ -110,36 +124,36 @@ enum { STUDY_COLUMNS = 8, FOUND_COLUMNS = 5, RESULT_COLUMNS = 5 };
     X(CLEAR_MARKS, "UPDATE variant SET finalist = 0, tied = 0, judged = 0" \
         " WHERE study = ? AND (finalist OR tied OR judged)") \
     X(SET_FINAL, "UPDATE variant SET finalist = ?, tied = ?, judged = 1 WHERE study = ? AND parameters = ?") \
-    X(DROP_JUDGED, "DELETE FROM variant WHERE study = ? AND judged") \
+    X(DROP_TURN, "DELETE FROM variant WHERE study = ?1 AND judged" \
+        " AND turn = (SELECT turn FROM study WHERE id = ?1)") \
     X(LATEST_STUDIES, SELECT_STUDY "WHERE id IN (SELECT id FROM (SELECT id, max(turn) FROM study" \
         " GROUP BY kernel, problem, gpu, arch, " SM_COUNT("study") ", mode, cache, tool))" \
         " ORDER BY kernel, gpu, arch, mode, id") \
-    X(FAILED_STUDIES, SELECT_STUDY "WHERE mode = 'measured' AND tool = '' AND template_hash = ?1" \
-        " AND gpu = ?2 AND arch = ?3 AND " SM_COUNT("study") " = ?4 AND EXISTS" \
-        " (SELECT 1 FROM variant WHERE study = study.id AND outcome IN (" FAILURES "))" \
-        " ORDER BY kernel, gpu, arch, mode, id") \
+    X(FAILED_STUDIES, SELECT_STUDY "WHERE " LIKE " AND EXISTS (SELECT 1 FROM variant" \
+        " WHERE study = study.id AND outcome IN (" FAILURES ")) ORDER BY kernel, gpu, arch, mode, id") \
+    /* none if nothing failed */ \
+    X(STUDIES_LIKE, "WITH alike AS (SELECT id FROM study WHERE " LIKE ") SELECT id FROM alike WHERE EXISTS" \
+        " (SELECT 1 FROM variant WHERE study IN (SELECT id FROM alike) AND outcome IN (" FAILURES "))") \
     X(FIND_VARIANT, "SELECT id FROM variant WHERE study = ? AND parameters = ?") \
     X(PUT_VARIANT, "INSERT INTO variant (study, parameters, screening_gpu, screening_ns, finals_ns," \
-        " outcome, phase, judged" RESULT_MEMBERS(COLUMN_NAME) ")" \
-        " VALUES (?, ?, ?, ?, ?, ?, ?, 1" RESULT_MEMBERS(COLUMN_PLACE) ")" \
+        " outcome, phase, judged, turn" RESULT_MEMBERS(COLUMN_NAME) ") VALUES (?, ?, ?, ?, ?, ?, ?, 1," \
+        " (SELECT turn FROM study WHERE id = ?1)" RESULT_MEMBERS(COLUMN_PLACE) ")" \
         " ON CONFLICT (study, parameters) DO UPDATE SET screening_gpu =" \
         " CASE excluded.phase WHEN 'screening' THEN excluded.gpu ELSE screening_gpu END, screening_ns =" \
         " CASE excluded.phase WHEN 'screening' THEN excluded.screening_ns ELSE screening_ns END," \
         " finals_ns = excluded.finals_ns, outcome = excluded.outcome, phase = excluded.phase," \
-        " judged = 1" RESULT_MEMBERS(COLUMN_UPDATE)) \
+        " judged = 1, turn = excluded.turn" RESULT_MEMBERS(COLUMN_UPDATE)) \
     X(COPY_FAILURES, "INSERT OR IGNORE INTO variant (study, parameters, screening_gpu, screening_ns," \
-        " finals_ns, outcome, phase, judged" RESULT_MEMBERS(COLUMN_NAME) ")" \
-        " SELECT ?1, parameters, screening_gpu, screening_ns, finals_ns, outcome, phase, 0" \
+        " finals_ns, outcome, phase, judged, turn" RESULT_MEMBERS(COLUMN_NAME) ")" \
+        " SELECT ?1, parameters, screening_gpu, screening_ns, finals_ns, outcome, phase, 0," \
+        " (SELECT max(turn) + 1 FROM study)" \
         RESULT_MEMBERS(COLUMN_NAME) " FROM variant WHERE outcome IN ('wrong_result', 'fault')" \
         " AND NOT " PASSING " AND study IN (" OF_SAME_CODE ") ORDER BY study DESC") \
-    X(REFUTE, "WITH failed AS (SELECT parameters, run_hash, outcome, reason, limit_s FROM variant" \
-        " WHERE NOT " PASSING " AND (outcome IN ('wrong_result', 'fault') AND study IN (" OF_SAME_CODE ")" \
-        " OR outcome = 'timeout' AND study IN (" OF_SAME_CODE " AND old.turn > new.turn)))" \
-        " UPDATE variant SET (outcome, reason, limit_s) = (SELECT outcome, reason, limit_s FROM failed" \
-        " WHERE failed.parameters = variant.parameters" \
-        " OR failed.run_hash = variant.run_hash AND failed.run_hash <> '' LIMIT 1)" \
+    X(REFUTE, "WITH failed AS (SELECT parameters, run_hash, outcome, reason, limit_s, turn FROM variant" \
+        " WHERE outcome IN (" FAILURES ") AND NOT " PASSING " AND study IN (" OF_SAME_CODE "))" \
+        " UPDATE variant SET (outcome, reason, limit_s) = (SELECT outcome, reason, limit_s " REFUTES " LIMIT 1)" \
         " WHERE study = ?1 AND outcome = 'measured' AND (parameters IN (SELECT parameters FROM failed)" \
-        " OR run_hash IN (SELECT run_hash FROM failed WHERE run_hash <> ''))") \
+        " OR run_hash IN (SELECT run_hash FROM failed WHERE run_hash <> '')) AND EXISTS (SELECT 1 " REFUTES ")") \
     X(CLEAR_TIMES, "UPDATE variant SET seen_s = NULL WHERE study = ?") \
     X(KEEP_FAILURE, "UPDATE variant SET decided_by = ? WHERE study = ? AND parameters = ?" \
         " AND outcome IN (" FAILURES ") AND NOT (outcome = 'timeout' AND ?) AND NOT " PASSING) \
@@ -148,10 +162,11 @@ enum { STUDY_COLUMNS = 8, FOUND_COLUMNS = 5, RESULT_COLUMNS = 5 };
     X(GET_FAILURES, SELECT_RESULT "WHERE study = ?1 AND outcome IN ('duplicate', " FAILURES ")" \
         " AND NOT EXISTS (SELECT 1 FROM variant AS later" \
         " JOIN study AS new ON new.id = later.study JOIN study AS old ON old.id = ?1" \
-        " WHERE later.parameters = variant.parameters AND new.turn > old.turn" \
+        " WHERE later.parameters = variant.parameters AND later.turn > variant.turn" \
         " AND new.kernel = old.kernel AND new.problem = old.problem AND new.gpu = old.gpu" \
         " AND new.arch = old.arch AND new.cache = old.cache AND new.mode = old.mode AND new.tool = old.tool" \
         " AND (old.data_hash <> ?2 OR new.data_hash = old.data_hash)" \
+        " AND (old.driver <> ?3 OR old.nvrtc <> ?4 OR new.driver = old.driver AND new.nvrtc = old.nvrtc)" \
         " AND (variant.outcome IN ('fault', 'timeout') OR later.outcome = 'wrong_result'" \
         " OR new.driver <> old.driver OR new.nvrtc <> old.nvrtc OR new.data_hash <> old.data_hash)" \
         " AND later.outcome IN ('measured', 'duplicate', " FAILURES ")" \

@@ -63,6 +63,7 @@ CREATE TABLE variant (
     finalist INTEGER NOT NULL, tied INTEGER NOT NULL,
     run_hash TEXT NOT NULL,  -- of its machine code and launches; '': not known
     seen_s REAL,  -- when its outcome was known, in seconds of tuning the problem
+    turn INTEGER NOT NULL,  -- of the study, when the outcome was stored
     judged INTEGER NOT NULL,  -- the study's verdict, if there is one, is on this variant, too
     screening_ns TEXT,  -- the samples: JSON arrays, in the order taken
     finals_ns TEXT,

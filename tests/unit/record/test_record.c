@@ -171,22 +171,29 @@ static void test_imported_results_are_kept_apart(void **state)
     study_release(&foreign);
 }
 
-/* How many results of the record failed for good, and are not superseded. */
-static size_t count_failures_on(struct record *record, const char *data_hash)
+/* How many results of the record failed for good, and are not superseded, for a study like this one. */
+static size_t count_failures_like(struct record *record, const struct study *like)
 {
     struct study *studies = NULL;
     size_t count = 0;
     size_t failures = 0;
-    struct study like;
-    fixture_subject(&like);
-    (void)snprintf(like.data_hash, sizeof like.data_hash, "%s", data_hash);
-    check(record_failures(record, &like, &studies, &count, &error));
-    study_release(&like);
+    check(record_failures(record, like, &studies, &count, &error));
     for (size_t i = 0; i < count; i++) {
-        failures += studies[i].result_count;
+        for (size_t j = 0; j < studies[i].result_count; j++)
+            failures += result_is_refuted(&studies[i].results[j]);
         study_release(&studies[i]);
     }
     free(studies);
+    return failures;
+}
+
+static size_t count_failures_on(struct record *record, const char *data_hash)
+{
+    struct study like;
+    fixture_subject(&like);
+    (void)snprintf(like.data_hash, sizeof like.data_hash, "%s", data_hash);
+    size_t failures = count_failures_like(record, &like);
+    study_release(&like);
     return failures;
 }
 
@@ -214,16 +221,38 @@ static void count_until_tried_again(enum outcome outcome, const char *driver, co
         if (i > 0 && nvrtc != NULL)
             (void)snprintf(again.environment.nvrtc, sizeof again.environment.nvrtc, "%s", nvrtc);
         check(record_begin(record, &again, true, &id, &error));
-        study_release(&again);
         failed->outcome = i == 0 ? outcome : OUTCOME_MEASURED;
         check(record_result(record, id, measured, "screening", &error));
         if (i != 1)
             check(record_result(record, id, failed, "screening", &error));
-        assert_int_equal(count_failures(record), i < 2 || counts);
+        assert_int_equal(count_failures_like(record, &again), i < 2 || counts);
+        study_release(&again);
+        if (outcome == OUTCOME_WRONG_RESULT) /* where it was wrong, it stays so */
+            assert_int_equal(count_failures(record), 1);
     }
     record_close(record);
     study_release(&stored);
     (void)unlink("record.sqlite");
+}
+
+/* A run that has nothing to do with what an older driver measured does not take back what a newer one found. */
+static void test_a_failure_outlives_earlier_results_that_are_taken_up_later(void **state)
+{
+    static const char *const drivers[] = {"1.0", "2.0", "1.0"};
+    fixture_study(&study);
+    struct record *record = open_record("record.sqlite");
+    for (size_t i = 0; i < 3; i++) {
+        struct study subject;
+        fixture_subject(&subject);
+        (void)strcpy(subject.environment.gpu.driver, drivers[i]);
+        check(record_begin(record, &subject, false, &id, &error));
+        study.results[4].outcome = i == 1 ? OUTCOME_WRONG_RESULT : OUTCOME_MEASURED;
+        if (i < 2)
+            check(record_result(record, id, &study.results[4], "screening", &error));
+        study_release(&subject);
+        assert_int_equal(count_failures(record), i > 0);
+    }
+    record_close(record);
 }
 
 static void test_a_failure_counts_until_the_variant_is_tried_again(void **state)
@@ -288,6 +317,10 @@ static void test_a_run_that_is_withdrawn_takes_no_earlier_failure_with_it(void *
     study_release(&again);
     variant->outcome = OUTCOME_WRONG_RESULT;
     check(record_result(record, id, variant, "screening", &error));
+    check(record_result(record, id, &study.results[2], "screening", &error));
+    again = take_up(record);
+    study_release(&again);
+    check(record_withdraw(record, id, &error)); /* before it had come to that study */
     check(record_reopen(record, id, &error));
     variant->outcome = OUTCOME_MEASURED; /* of a race */
     check(record_result(record, id, variant, "screening", &error));
@@ -296,7 +329,7 @@ static void test_a_run_that_is_withdrawn_takes_no_earlier_failure_with_it(void *
     check(record_result(record, id, &study.results[3], "screening", &error));
     check(record_withdraw(record, id, &error));
     again = take_up(record);
-    assert_int_equal(again.result_count, 1);
+    assert_int_equal(again.result_count, 2);
     assert_int_equal(again.results[0].outcome, OUTCOME_WRONG_RESULT);
     study_release(&again);
     record_close(record);
@@ -590,12 +623,17 @@ static void test_what_failed_under_another_name_is_not_the_winner_any_more(void 
         free(named.kernel);
         named.kernel = alloc_string("reduce_sum.cover");
         bindings_copy(&named.problem, &study.problem);
+        if (cases[i].twin) /* 2^20 written as 1048576.0 */
+            bindings_set(&named.problem, "n",
+                         value_real(number_real(bindings_find(&study.problem, "n"))));
         check(record_begin(record, &named, false, &id, &error));
         study_release(&named);
         winner->outcome = cases[i].outcome;
         if (cases[i].twin)
             bindings_set(&winner->parameters, "block_size", value_integer(7));
         check(record_result(record, id, winner, "finals", &error));
+        if (i % 2 == 1) /* the first to ask is told of both, and of two others of the fixture */
+            assert_int_equal(count_failures(record), cases[i].refutes ? 4 : 2);
 
         struct study again = take_up(record);
         assert_int_equal(again.complete, !cases[i].refutes);
@@ -610,6 +648,31 @@ static void test_what_failed_under_another_name_is_not_the_winner_any_more(void 
         study_release(&study);
         (void)unlink("record.sqlite");
     }
+}
+
+/* The other name is taken up again, and measures nothing. */
+static void test_a_timeout_under_another_name_counts_only_if_it_came_later(void **state)
+{
+    fixture_study(&study);
+    struct result *result = &study.results[study.winner];
+    struct record *record = open_record("record.sqlite");
+    for (size_t i = 0; i < 3; i++) {
+        struct study subject;
+        fixture_subject(&subject);
+        if (i % 2 == 0) {
+            free(subject.kernel);
+            subject.kernel = alloc_string("other");
+        }
+        check(record_begin(record, &subject, false, &id, &error));
+        result->outcome = i == 0 ? OUTCOME_TIMEOUT : OUTCOME_MEASURED;
+        if (i < 2)
+            check(record_result(record, id, result, "screening", &error));
+        study_release(&subject);
+    }
+    struct study again = take_up(record);
+    assert_int_equal(again.results[0].outcome, OUTCOME_MEASURED);
+    study_release(&again);
+    record_close(record);
 }
 
 static int64_t count_of(const char *path, const char *sql)
@@ -863,6 +926,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         RECORD_TEST(test_studies_read_back_as_they_were),
         RECORD_TEST(test_imported_results_are_kept_apart),
+        RECORD_TEST(test_a_failure_outlives_earlier_results_that_are_taken_up_later),
+        RECORD_TEST(test_a_timeout_under_another_name_counts_only_if_it_came_later),
         RECORD_TEST(test_a_failure_counts_until_the_variant_is_tried_again),
         RECORD_TEST(test_neither_a_constraint_nor_another_run_takes_a_failure_of_the_study_back),
         RECORD_TEST(test_a_run_that_is_withdrawn_takes_no_earlier_failure_with_it),
