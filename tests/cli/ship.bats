@@ -365,7 +365,8 @@ C
 @test "an exported header has the cold configuration or the warm one, as asked, and marks what is incomplete" {
     tuned tuned.ini 00000001 Alpha 80 1024 1000
     tuned tuned.ini 00000002 Alpha 80 1024 2000
-    sed -i '/00000002/,$s/^cache = .*/cache = warm\nincomplete = yes/' tuned.ini
+    # of one GPU, as look-ups see it, whatever its bandwidth was reported to be
+    sed -i '/00000002/,$s/^cache = .*/cache = warm\nincomplete = yes\nmemory_gb_per_s = 1000.5/' tuned.ini
     tuned tuned.ini 00000003 Alpha 80 4096 3000
     cover tuned.ini 2026-11-22T03:00:00Z
     cover warm.ini 2026-11-22T03:00:00Z

@@ -354,6 +354,13 @@ static int read_entry(struct ini_reader *ini, const char *key, const char *value
     return skip_if_bad(reader, read_key(reader, key, &item));
 }
 
+bool tuned_reader_same_gpu(const struct tuned_gpu *a, const struct tuned_gpu *b)
+{
+    return a->compute_capability == b->compute_capability &&
+           (a->sm_count == 0 || b->sm_count == 0 || a->sm_count == b->sm_count) &&
+           strcmp(a->name, b->name) == 0;
+}
+
 int tuned_reader_fail_twice(struct tuned_reader *reader, const char *section)
 {
     return ini_reader_fail(&reader->ini, "section '%s' is given twice; put its keys in one place",

@@ -162,6 +162,9 @@ struct tuned_reader {
     size_t tie_count;
 };
 
+/* Whether look-ups take both for the same GPU; see enum tuned_rule. */
+bool tuned_reader_same_gpu(const struct tuned_gpu *a, const struct tuned_gpu *b);
+
 /* What begin() returns for a section whose name an earlier section has. */
 int tuned_reader_fail_twice(struct tuned_reader *reader, const char *section);
 

@@ -1,6 +1,7 @@
 #include "command/export.h"
 
 #include "base/alloc.h"
+#include "base/tuned_reader.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -151,7 +152,7 @@ bool export_takes(const struct command_query *query,
         return true;
     for (size_t i = 0; (other = tuned_at(query->table, i)) != NULL; i++)
         if (is_cached_as(other, cache) && strcmp(other->kernel, configuration->kernel) == 0 &&
-            other->gpu == configuration->gpu &&
+            tuned_reader_same_gpu(other->gpu, configuration->gpu) &&
             (other->cover != NULL) == (configuration->cover != NULL) &&
             same_problem(other, configuration))
             return false;

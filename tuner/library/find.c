@@ -1,5 +1,7 @@
 #include "table.h"
 
+#include "base/tuned_reader.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -73,10 +75,7 @@ static enum tuned_rule rule_of_gpus(const struct tuned_gpu *gpu, const struct tu
         return TUNED_NOTHING;
     if (gpu->compute_capability != tuned->compute_capability)
         return TUNED_SAME_FAMILY;
-    bool same_count =
-        gpu->sm_count == 0 || tuned->sm_count == 0 || gpu->sm_count == tuned->sm_count;
-    return strcmp(gpu->name, tuned->name) == 0 && same_count ? TUNED_NEAREST_SIZE
-                                                             : TUNED_NEAREST_GPU;
+    return tuned_reader_same_gpu(gpu, tuned) ? TUNED_NEAREST_SIZE : TUNED_NEAREST_GPU;
 }
 
 /* Whether it was measured with the cache in the state that the query prefers. */
