@@ -161,17 +161,25 @@ static void note_ways(struct source *source, const char *path)
     free(at);
 }
 
-/* The path of FOLDER/NAME if that is a file, otherwise NULL; free it. Links to folders are followed; one to
- * the file is not, because the compiler looks for what the file includes beside the link. Pipes and devices
- * count as files here, so that reading one fails: the compiler would wait for a pipe. */
-static char *look_for(struct source *source, const char *folder, const char *name)
+/* Pipes and devices count as files here, so that reading one fails: the compiler would wait for a pipe. */
+static bool is_file(const char *path)
 {
     struct stat information;
+    return stat(path, &information) == 0 && !S_ISDIR(information.st_mode);
+}
+
+/* The path of FOLDER/NAME or, as in NVRTC, of NAME.stdh for a name without a dot, if that is a file; otherwise NULL.
+ * Free it. Links to folders are followed; one to the file is not, because the compiler looks for what the file
+ * includes beside the link. */
+static char *look_for(struct source *source, const char *folder, const char *name)
+{
     char *joined = name[0] == '/' ? alloc_string(name) : alloc_format("%s/%s", folder, name);
     char *own = path_folder(joined);
     char *real = realpath(own, NULL);
     char *path = NULL;
-    if (real != NULL && stat(joined, &information) == 0 && !S_ISDIR(information.st_mode)) {
+    if (!is_file(joined) && name[0] != '/' && strchr(strrchr(joined, '/'), '.') == NULL)
+        alloc_append(&joined, ".stdh");
+    if (real != NULL && is_file(joined)) {
         path = alloc_format("%s%s", strcmp(real, "/") == 0 ? "" : real, strrchr(joined, '/'));
         if (name[0] == '/')
             note_way(source, SOURCE_WAY_NAME, name, NULL);
@@ -399,14 +407,17 @@ static bool is_toolkit_name(const char *name, bool is_folder)
                                         NULL};
     if (is_folder)
         return matches(name, folders);
-    return strcmp(name, "version") == 0 || standard_header_find(name, strlen(name)) != NULL ||
+    const size_t stem = strcspn(name, ".");
+    const size_t length = strcmp(name + stem, ".stdh") == 0 ? stem : strlen(name);
+    return strcmp(name, "version") == 0 || strcmp(name, "version.stdh") == 0 ||
+           standard_header_find(name, length) != NULL ||
            (strchr(name, '.') != NULL && matches(name, files));
 }
 
 /* Appends the headers in `folder` that have a name of the toolkit's. */
 static void add_shadowing(struct loading *loading, const char *folder)
 {
-    static const char *const texts[] = {"*.h", "*.hpp", "*.cuh", "*.inl", NULL};
+    static const char *const texts[] = {"*.h", "*.hpp", "*.cuh", "*.inl", "*.stdh", NULL};
     char *path = alloc_string(folder);
     char *const roots[] = {path, NULL};
     FTS *tree = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, compare_names);

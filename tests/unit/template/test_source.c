@@ -120,6 +120,27 @@ UNIT_TEST_WITH(the_first_folder_wins_as_in_the_compiler, scratch_enter, scratch_
     source_release(&source);
 }
 
+UNIT_TEST_WITH(a_name_without_a_dot_also_means_that_name_with_stdh, scratch_enter, scratch_leave)
+{
+    const char *const folders[] = {"a.d", "b"};
+    assert_int_equal(mkdir("a.d", 0700) + mkdir("b", 0700) + mkdir("a.d/y", 0700), 0);
+    scratch_write("k.cu", "#include <x>\n#include \"y\"\n#include \"a.d/z\"\n#include <u.h>\n");
+    static const char *const files[] = {
+        "a.d/x",      "a.d/x.stdh",   "a.d/y.stdh",     "b/y",
+        "a.d/z.stdh", "a.d/u.h.stdh", "a.d/tuple.stdh", "b/version.stdh"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        scratch_write(files[i], "");
+    struct source source = load("k.cu", folders, 2);
+    assert_int_equal(source.followed_count, 4);
+    expect_header(&source, 0, "a.d/x");
+    expect_header(&source, 1, "a.d/y.stdh"); /* y is a folder there */
+    expect_header(&source, 2, "a.d/z.stdh");
+    expect_header(&source, 3, "a.d/tuple.stdh"); /* which the toolkit's headers may find */
+    expect_header(&source, 4, "b/version.stdh");
+    assert_int_equal(source.file_count, 6);
+    source_release(&source);
+}
+
 UNIT_TEST_WITH(the_hash_stands_for_every_text, scratch_enter, scratch_leave)
 {
     char first[HASH_BYTES], other[HASH_BYTES];
