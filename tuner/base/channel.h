@@ -5,6 +5,9 @@
  *
  * What several messages need, such as a header, is sent once: {"keep":HASH,"bytes":N} and N bytes,
  * which the receiver keeps under that name for the messages that follow.
+ *
+ * Over a socket, a message can come with a descriptor. Only autotune-mpi is sent any: the socket of a worker
+ * on another machine, and files for that machine.
  */
 #ifndef AUTOTUNE_CHANNEL_H
 #define AUTOTUNE_CHANNEL_H
