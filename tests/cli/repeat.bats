@@ -104,6 +104,18 @@ every() {
     is good measured
 }
 
+@test "a variant that another one leads astray in the finals, by an input or by its state, is not blamed" {
+    local pair
+    for pair in lure:follow:17 shove:lean:5; do
+        IFS=: read -r culprit victim when <<<"$pair"
+        stand_in noise=0.002 base_ns=40000 time.repeat_count=100 "time.repeat_$culprit=39500"
+        sweep "block_size = 256, 512" "mode = $culprit, $victim" "copy = $when" "constraint = block_size == 256 or mode == \"$victim\""
+        expect 0 --config sweep.ini --format csv
+        is "$culprit" wrong_result
+        is "$victim" measured
+    done
+}
+
 @test "run verifies consecutive runs on two data sets, and says what differs" {
     fast_fakes
     for mode in $bad; do

@@ -368,6 +368,7 @@ const struct kernel kernels[] = {
     K(gather, sum) K(gather, reference)
     K(tensor, plain) K(tensor, swizzled) K(tensor, reference)
     K(repeat, count) K(repeat, good) K(repeat, slow) K(repeat, until) K(repeat, every)
+    K(repeat, follow) K(repeat, lure) K(repeat, lean) K(repeat, shove)
     K(repeat, spoil) K(repeat, memo) K(repeat, memo_done) K(repeat, late_memo) K(repeat, module) K(repeat, module_done)
     K(repeat, far) K(repeat, others) K(repeat, beyond) K(repeat, sums) K(repeat, stray)
     K(repeat, alike) K(repeat, ticket) K(repeat, toggle) K(repeat, module_late)

@@ -554,10 +554,10 @@ void data_store_note_run(struct data_store *store)
     store->runs++;
 }
 
-/* Mends the guards of a buffer; `*damaged` if there was something to mend, or the contents are not what
- * was made. */
+/* Mends the guards of a buffer; `*damaged` if there was something to mend, or if its contents, whose fingerprint is
+ * set, have changed and are constant. */
 static int check_buffer(struct data_store *store, const struct device_buffer *buffer, bool constant,
-                        uint64_t fingerprint, bool *damaged, struct error *error)
+                        uint64_t *fingerprint, bool *damaged, struct error *error)
 {
     const struct making making = {.store = store, .error = error};
     uint64_t seen[SEEN];
@@ -567,16 +567,18 @@ static int check_buffer(struct data_store *store, const struct device_buffer *bu
     if (status != 0)
         return status;
     *damaged =
-        *damaged || seen[SEEN_DAMAGE] != 0 || (constant && seen[SEEN_CONTENTS] != fingerprint);
+        *damaged || seen[SEEN_DAMAGE] != 0 || (constant && seen[SEEN_CONTENTS] != *fingerprint);
+    *fingerprint = seen[SEEN_CONTENTS];
     return seen[SEEN_DAMAGE] == 0
                ? 0
                : device_buffer_guard(store->device, buffer, GUARD_PATTERN, error);
 }
 
-int data_store_check_guards(struct data_store *store, const struct device_buffer *buffer,
-                            bool *damaged, struct error *error)
+int data_store_check_scratch(struct data_store *store, const struct device_buffer *buffer,
+                             bool constant, uint64_t *fingerprint, bool *damaged,
+                             struct error *error)
 {
-    return check_buffer(store, buffer, false, 0, damaged, error);
+    return check_buffer(store, buffer, constant, fingerprint, damaged, error);
 }
 
 /* Mends the guards of an item, and marks it if there is damage. */
@@ -584,14 +586,15 @@ static int check_item(struct data_store *store, struct data_item *item, bool *da
                       struct error *error)
 {
     const struct device_buffer *constant = constant_of(store, item);
+    uint64_t fingerprints[] = {item->fingerprint, item->fingerprint};
     bool bad = false;
     if (item->stale || item->intact == store->runs)
         return 0;
-    int status = check_buffer(store, &item->buffer, constant == &item->buffer, item->fingerprint,
+    int status = check_buffer(store, &item->buffer, constant == &item->buffer, &fingerprints[0],
                               &bad, error);
     if (status == 0)
-        status = check_buffer(store, &item->pristine, constant == &item->pristine,
-                              item->fingerprint, &bad, error);
+        status = check_buffer(store, &item->pristine, constant == &item->pristine, &fingerprints[1],
+                              &bad, error);
     item->stale = item->stale || bad;
     *damaged = *damaged || bad;
     return status;

@@ -140,7 +140,7 @@ static int do_verify(struct device_session *session, const json_t *request, stru
         data_store_draw(&session->problem.store, FILL_USUAL_DATA);
     bool damaged; /* by another one: mended, so that this variant is not blamed */
     if (status == 0 && is_careful(request))
-        status = trial_mend(session, &damaged, error);
+        status = trial_mend(session, variant, &damaged, error);
     int64_t start = clock_ns();
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = run_unchecked(session, variant,
@@ -150,7 +150,7 @@ static int do_verify(struct device_session *session, const json_t *request, stru
          i++)
         status = trial_verify(session, variant, i + 2 >= runs, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
-        status = trial_check_others(session, is_careful(request), answer, error);
+        status = trial_check_others(session, variant, is_careful(request), answer, error);
     if (status == 0)
         status = list_differences(session, request, variant, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
@@ -198,12 +198,12 @@ static int do_measure(struct device_session *session, const json_t *request, str
         status = prepare_copy(session, request, variant, answer, error);
     bool damaged; /* as in do_verify() */
     if (status == 0 && is_careful(request))
-        status = trial_mend(session, &damaged, error);
+        status = trial_mend(session, variant, &damaged, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = trial_measure(session, request, variant, is_careful(request), &answer->reply,
                                answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED && is_careful(request))
-        status = trial_check_others(session, true, answer, error);
+        status = trial_check_others(session, variant, true, answer, error);
     note_damage(session, request, answer);
     if (answer->reply != NULL) {
         json_object_set_new(answer->reply, "event", json_string("measured"));

@@ -129,25 +129,29 @@ int trial_verify(struct device_session *session, struct device_variant *variant,
     return conclude(session, &verify, when, status, answer, error);
 }
 
-int trial_mend(struct device_session *session, bool *damaged, struct error *error)
+int trial_mend(struct device_session *session, const struct device_variant *own, bool *damaged,
+               struct error *error)
 {
     struct data_store *store = &session->problem.store;
     int status = data_store_check_others(store, damaged, error);
     for (size_t i = 0; i < session->variant_count; i++) {
         const struct device_variant *variant = &session->variants[i];
-        for (size_t j = 0; variant->scratch != NULL && j < variant->data.template->buffer_count;
-             j++)
+        const struct template *template = variant->data.template;
+        for (size_t j = 0; variant->scratch != NULL && j < template->buffer_count; j++) {
+            const bool constant = variant != own && !buffer_is_work(&template->buffers[j]);
             if (status == 0)
-                status = data_store_check_guards(store, &variant->scratch[j], damaged, error);
+                status = data_store_check_scratch(store, &variant->scratch[j], constant,
+                                                  &variant->fingerprints[j], damaged, error);
+        }
     }
     return status;
 }
 
-int trial_check_others(struct device_session *session, bool careful, struct answer *answer,
-                       struct error *error)
+int trial_check_others(struct device_session *session, const struct device_variant *own,
+                       bool careful, struct answer *answer, struct error *error)
 {
     bool damaged;
-    int status = careful ? trial_mend(session, &damaged, error)
+    int status = careful ? trial_mend(session, own, &damaged, error)
                          : data_store_check_others(&session->problem.store, &damaged, error);
     if (status == 0 && damaged && answer->outcome == OUTCOME_MEASURED) {
         answer->outcome = OUTCOME_WRONG_RESULT;

@@ -327,6 +327,14 @@ bool template_helper(const struct template *template, size_t index, struct helpe
     return true;
 }
 
+bool template_has_state(const struct template *template)
+{
+    for (size_t i = 0; i < template->buffer_count; i++)
+        if (template->buffers[i].access == ACCESS_SCRATCH && !buffer_is_work(&template->buffers[i]))
+            return true;
+    return false;
+}
+
 bool template_has_helpers(const struct template *template)
 {
     struct helper helper;

@@ -395,4 +395,7 @@ bool template_helper(const struct template *template, size_t index, struct helpe
 /* Whether there is any, so that the source has to be compiled with its defaults. */
 bool template_has_helpers(const struct template *template);
 
+/* Whether a run may leave something for the next: a scratch buffer that is not work space (buffer_is_work()). */
+bool template_has_state(const struct template *template);
+
 #endif

@@ -336,6 +336,8 @@ static int take_failure(struct device_client *client, const json_t *reply,
     set_answer(answer, (enum outcome)outcome_from_name(outcome), reason != NULL ? reason : "");
     answer->passing = json_is_true(json_object_get(reply, "short"));
     answer->doubtful = json_is_true(json_object_get(reply, "doubtful"));
+    answer->damaging = answer->outcome == OUTCOME_WRONG_RESULT && !answer->doubtful &&
+                       json_is_true(json_object_get(reply, "lost"));
     answer->unfit = json_is_true(json_object_get(reply, "unfit"));
     answer->unreadable = json_is_true(json_object_get(reply, "unreadable"));
     if (answer->unreadable)

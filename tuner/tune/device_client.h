@@ -151,6 +151,7 @@ struct device_client_answer {
                          had taken the memory */
     bool unfit;       /* the template cannot make its data: OUTCOME_INVALID */
     bool doubtful;    /* it failed, and another variant that is loaded may be to blame */
+    bool damaging;    /* it changed what it may not, for certain */
     bool unreadable;  /* with ERROR_RECORD: its cubin is missing or damaged. The worker is ready */
     bool again;       /* nothing came of it, because the worker was killed from outside, or the GPU
                          failed or throttled: ask again */

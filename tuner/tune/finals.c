@@ -97,6 +97,17 @@ static void choose(struct finals *finals)
         give_up_batches(finals);
 }
 
+/* Whether another finalist may have led this one astray, unseen: outside all memory, or into a loop without an end, by
+ * an input that it changed; or to a wrong result, by a write into its state. */
+static bool is_suspect(const struct finals *finals, const struct device_client_answer *answer)
+{
+    if (finals->job->careful || finals->count == 1 || answer->passing || answer->damaging)
+        return false;
+    return answer->outcome == OUTCOME_FAULT || answer->outcome == OUTCOME_TIMEOUT ||
+           (answer->outcome == OUTCOME_WRONG_RESULT &&
+            template_has_state(&finals->job->kernel->template));
+}
+
 /*
  * A finalist that fails now, after passing the screening, is out with that outcome. If it led, or nobody
  * knows who leads, others may have been ruled out by its times, and the finals begin anew. So do they,
@@ -105,14 +116,39 @@ static void choose(struct finals *finals)
 static void disqualify(struct finals *finals, size_t contender,
                        const struct device_client_answer *answer)
 {
+    struct tuning_job *job = finals->job;
+    const size_t index = finals->list[contender].index;
+    const bool suspect = !answer->doubtful && is_suspect(finals, answer);
     finals->contenders[contender].out = true;
     finals->failed++;
-    finals->anew = finals->anew || answer->doubtful || contender == finals->leader ||
+    finals->anew = finals->anew || answer->doubtful || suspect || contender == finals->leader ||
                    finals->leader == SIZE_MAX;
-    if (answer->doubtful)
-        finals->job->careful = true;
-    else
-        tuning_job_take_answer(finals->job, finals->list[contender].index, answer);
+    job->careful = job->careful || answer->doubtful || suspect;
+    if (answer->damaging) /* which excuses them */
+        job->suspect_count = 0;
+    if (suspect)
+        *ARRAY_APPEND(job->suspects, job->suspect_count) =
+            (struct suspect){.index = index, .answer = *answer};
+    else if (!answer->doubtful)
+        tuning_job_take_answer(job, index, answer);
+}
+
+/* Careful finals have found nobody who damages what others use, or there were none: suspects have failed. Returns
+ * whether one was still in, and stores that. */
+static bool condemn_suspects(struct tuning *tuning, struct tuning_job *job)
+{
+    bool condemned = false;
+    for (size_t i = 0; i < job->suspect_count; i++) {
+        const struct suspect *suspect = &job->suspects[i];
+        const struct result *result = &job->study.results[suspect->index];
+        if (result->outcome != OUTCOME_MEASURED)
+            continue;
+        condemned = true;
+        tuning_job_take_answer(job, suspect->index, &suspect->answer);
+        (void)record_result(tuning->record, job->record_id, result, "finals", NULL);
+    }
+    job->suspect_count = 0;
+    return condemned;
 }
 
 /* How many are in. */
@@ -593,6 +629,8 @@ int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *err
     team_describe(tuning->team, study);
     choose(&finals);
     int status = run(&finals, error);
+    if (status != 0 || !finals.anew)
+        finals.anew = condemn_suspects(tuning, job) || finals.anew;
     study->has_winner = status == 0 && count_in(&finals) > 0 && !finals.anew;
     if (study->has_winner)
         study->winner = finals.list[finals.verdict.winner].index;

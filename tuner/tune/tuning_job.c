@@ -50,6 +50,7 @@ void tuning_job_release(struct tuning_job *job)
     free(job->compile_jobs);
     free(job->order);
     free(job->known);
+    free(job->suspects);
     tuning_job_end_search(job);
     *job = (struct tuning_job){0};
 }

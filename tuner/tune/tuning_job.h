@@ -17,6 +17,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* One that failed in finals that were not careful, though nothing is known to be damaged. */
+struct suspect {
+    size_t index;
+    struct device_client_answer answer;
+};
+
 struct tuning_job {
     const struct sweep_kernel *kernel;
     const struct bindings *problem;
@@ -47,6 +53,8 @@ struct tuning_job {
     bool disqualified; /* a variant that others were measured against has failed after all */
     bool
         careful; /* a variant damaged what others use, unseen: the finals are to be checked carefully */
+    struct suspect *suspects;
+    size_t suspect_count;
     struct compile_doubt *doubt; /* NULL: nobody is told */
 };
 

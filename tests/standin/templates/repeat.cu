@@ -85,6 +85,43 @@ VARIANT repeat_spoil(int *a, const int *b, int *out, u64 n, const unsigned *runs
     }
 }
 
+/* Takes an input for an index, as a gather does: one that is too large leads outside all memory. */
+VARIANT repeat_follow(const int *a, const int *b, int *out, u64 n)
+{
+    for (u64 i = FIRST; i < n; i += STEP) {
+        const int k = a[i];
+        out[i] = result_of(k, k <= 1000 ? b[i] : b[(u64)k << 12]);
+    }
+}
+
+/* Changes an input, after it has read it, in its run number `when`. */
+VARIANT repeat_lure(int *a, const int *b, int *out, u64 n, const unsigned *runs, unsigned when)
+{
+    for (u64 i = FIRST; i < n; i += STEP) {
+        out[i] = result_of(a[i], b[i]);
+        if (i == n / 2 && runs[0] == when)
+            a[i] = 0x7fffffff;
+    }
+}
+
+/* Relies on state that it leaves as it was filled, as a counter that is reset at the end. */
+VARIANT repeat_lean(const int *a, const int *b, int *out, u64 n, const int *kept)
+{
+    for (u64 i = FIRST; i < n; i += STEP)
+        out[i] = result_of(a[i], b[i]) + kept[0];
+}
+
+/* Right, but in its run number `when` writes far outside its own scratch, once. */
+VARIANT repeat_shove(const int *a, const int *b, int *out, u64 n, int *kept, const unsigned *runs, unsigned when,
+                     u64 far)
+{
+    for (u64 i = FIRST; i < n; i += STEP) {
+        out[i] = result_of(a[i], b[i]);
+        if (i == 0 && runs[0] == when)
+            kept[far] = 1;
+    }
+}
+
 /* Computes once into a scratch buffer of n + 1 elements, and from then on stores what is there. */
 VARIANT repeat_memo(const int *a, const int *b, int *out, u64 n, int *kept)
 {

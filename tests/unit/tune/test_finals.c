@@ -173,6 +173,21 @@ static void damage_is_blamed_on_its_culprit(void **state)
     fixture_assert_winner(20.0002);
 }
 
+/* Whoever crashed may have been led astray by another one: only if that one is found is he excused. */
+static void who_crashed_is_excused_if_another_is_to_blame(void **state)
+{
+    fixture_check(hold("verify:us=20 1 lose fault\n"
+                       "measure:us=20.0002 13 lose wrong_result\n",
+                       CLOSE_AND_SLOW, 10));
+    assert_true(fixture.job.careful);
+    fixture_assert_outcome(20.0002, OUTCOME_WRONG_RESULT, "scripted");
+    fixture_assert_winner(20);
+    fixture_end();
+    fixture_check(hold("verify:us=20 1 lose fault\n", CLOSE_AND_SLOW, 10));
+    fixture_assert_outcome(20, OUTCOME_FAULT, "scripted");
+    fixture_assert_winner(20.0002);
+}
+
 /* So may the template be if data of other random numbers cannot be made: they can after all. */
 static void no_template_is_blamed_for_damage(void **state)
 {
@@ -319,6 +334,7 @@ int main(int argc, char **argv)
         TUNING_TEST(the_race_goes_on_when_the_leader_fails),
         TUNING_TEST(the_winner_stays_when_a_rival_fails_at_the_end),
         TUNING_TEST(damage_is_blamed_on_its_culprit),
+        TUNING_TEST(who_crashed_is_excused_if_another_is_to_blame),
         TUNING_TEST(no_template_is_blamed_for_damage),
         TUNING_TEST(a_new_worker_runs_the_winner_as_often_again),
         TUNING_TEST(what_crashes_is_out_even_if_no_worker_replaces_the_lost_one),
