@@ -539,7 +539,7 @@ headers() {
     cmp bundle/templates/scale.cu templates/scale.cu
 }
 
-@test "a bundle has the file that a scratch buffer begins with" {
+@test "a bundle has the file that a scratch buffer begins with, which is a part of the template's version" {
     sweep "[scale]"
     npy templates/one.npy '<f4' False 1 0
     printf '\0\0\200?' >>templates/one.npy
@@ -547,6 +547,12 @@ headers() {
     expect 0 --config sweep.ini --quiet
     expect 0 bundle --templates templates --output bundle
     cmp templates/one.npy bundle/templates/one.npy
+    sed -i 's/$/ /' bundle/templates/one.npy
+    expect 0 explain -k scale -t bundle
+    has out "defaults of the template" "another version of the template"
+    mv bundle/templates/one.npy templates
+    expect 2 bundle --templates templates --output bundle
+    has err "another version of the template"
 }
 
 @test "a bundle can have the application's own sources, compiled with a kernel's parameters" {

@@ -170,6 +170,20 @@ json_t *fill_list_files(const struct template *template, char digits[HASH_BYTES]
     return hashes;
 }
 
+void fill_hash_scratch(const struct template *template, struct hash *hash)
+{
+    for (size_t i = 0; i < template->buffer_count; i++) {
+        const struct buffer *buffer = &template->buffers[i];
+        if (buffer->access != ACCESS_SCRATCH || buffer->fill.kind != FILL_FILE)
+            continue;
+        FILE *file = open_regular(buffer->fill.path);
+        if (file == NULL)
+            continue;
+        (void)hash_add_file(hash, file);
+        (void)fclose(file);
+    }
+}
+
 int fill_expect_files(struct template *template, const json_t *hashes, struct error *error)
 {
     size_t at = 0;

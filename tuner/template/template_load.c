@@ -374,7 +374,8 @@ static void hash_section(struct hash *hash, const struct ini_entry *heading,
 
 /*
  * Two templates with the same hash give the same measurements: comments, the layout, the order of
- * keys, [precompiled_headers], the description and the estimate do not count. What the fills stand for does.
+ * keys, [precompiled_headers], the description and the estimate do not count. What the fills stand for does, and the
+ * contents of scratch buffers' files, which an application gets with the template.
  */
 static void hash_template(struct template *template)
 {
@@ -389,6 +390,7 @@ static void hash_template(struct template *template)
             if (entry->key == NULL && section_is(entry->section, section_kinds[i].name) &&
                 strcmp(entry->section, "precompiled_headers") != 0)
                 hash_section(hash, entry, end, section_kinds[i].keys);
+    fill_hash_scratch(template, hash);
     hash_finish(hash, template->hash);
 }
 
@@ -433,10 +435,8 @@ static int load_read(struct template *template, const char *path, struct error *
     struct loader loader = {.template = template};
     load(&loader);
     loader_release(&loader);
-    if (!loader_failed(&loader)) {
-        hash_template(template);
+    if (!loader_failed(&loader))
         return 0;
-    }
     if (error != NULL)
         *error = loader.error;
     template_release(template);
@@ -447,7 +447,11 @@ int template_load_unfinished(struct template *template, const char *path, struct
 {
     *template = (struct template){0};
     int status = ini_file_read(&template->ini, path, error);
-    return status != 0 ? status : load_read(template, path, error);
+    if (status == 0)
+        status = load_read(template, path, error);
+    if (status == 0)
+        hash_template(template);
+    return status;
 }
 
 int template_load_sent(struct template *template, const char *path, const char *text,

@@ -17,8 +17,7 @@ int template_load(struct template *template, const char *path, struct error *err
 
 /*
  * The same in another process, which reads no files, from the text of the INI and of the units of the source,
- * which are at least one: of the source, the template then has nothing, and its hash is
- * not that of the original.
+ * which are at least one: of the source, the template then has nothing, and no hash.
  */
 int template_load_sent(struct template *template, const char *path, const char *text,
                        const char *const *sources, size_t source_count, struct error *error);
