@@ -190,16 +190,39 @@ static char *cubin_path(const struct bundle *bundle, const struct tuned_entry *e
                               index + 1);
 }
 
-/* Compiles a variant, or if `build` is NULL the source of `from`, and writes the cubin with the file beside it. */
+/* If the toolkit that compiles is not the one of the tuning, says so, and in the bundle's entry. */
+static int note_toolkit(struct bundle *bundle, struct tuned_entry *entry, struct error *error)
+{
+    const char *nvrtc;
+    int status = compile_pool_nvrtc_version(bundle->builder.pool, &nvrtc, error);
+    if (status != 0 || strcmp(nvrtc, entry->nvrtc) == 0)
+        return status;
+    fprintf(stderr,
+            "autotune: [%s] was tuned with NVRTC and headers %s and is compiled with %s, so its "
+            "time may differ; tune again\n",
+            entry->section, entry->nvrtc, nvrtc);
+    free(entry->nvrtc);
+    entry->nvrtc = alloc_string(nvrtc);
+    return 0;
+}
+
+/* Writes the cubin of a variant, or if `build` is NULL of the source of `from`, with the file beside it: the one that
+ * was tuned, from the cache, or else compiles it. */
 static int write_cubin(struct bundle *bundle, const char *path, const struct cubin_origin *from,
-                       const struct build *build, const char *arch, struct error *error)
+                       const struct build *build, struct tuned_entry *entry, struct error *error)
 {
     struct compilation compilation = {0};
     bool compiled = false;
-    int status = build != NULL
+    int status = 0;
+    if (!application_cached(bundle->builder.cache, from->source, from->options, entry->arch,
+                            entry->nvrtc, &compilation)) {
+        status = build != NULL
                      ? single_compile_cubin(&bundle->builder, build, &compilation, &compiled, error)
                      : single_compile_source_cubin(&bundle->builder, from->source, from->options,
-                                                   arch, &compilation, &compiled, error);
+                                                   entry->arch, &compilation, &compiled, error);
+        if (status == 0 && build != NULL)
+            status = note_toolkit(bundle, entry, error);
+    }
     if (status == 0 && interrupt_requested())
         status = error_set(error, ERROR_INTERRUPTED, "interrupted");
     if (status == 0) {
@@ -216,7 +239,7 @@ static int write_cubin(struct bundle *bundle, const char *path, const struct cub
 }
 
 /* The cubin of a configuration, whose values are bound as libtuned_kernel does: with the template's defaults. */
-static int add_cubin(struct bundle *bundle, const struct tuned_entry *entry, size_t index,
+static int add_cubin(struct bundle *bundle, struct tuned_entry *entry, size_t index,
                      const struct template *template, struct error *error)
 {
     struct bindings parameters = {0};
@@ -238,7 +261,7 @@ static int add_cubin(struct bundle *bundle, const struct tuned_entry *entry, siz
     if (status == 0)
         status = variant_options(template, &parameters, &problem, &options, error);
     if (status == 0)
-        status = write_cubin(bundle, path, &from, &build, entry->arch, error);
+        status = write_cubin(bundle, path, &from, &build, entry, error);
     options_release(&options);
     bindings_release(&values);
     free(path);
@@ -248,7 +271,7 @@ static int add_cubin(struct bundle *bundle, const struct tuned_entry *entry, siz
 }
 
 /* Adds an entry's template and the cubins of its configurations. */
-static int add_entry(struct bundle *bundle, const struct tuned_entry *entry, struct error *error)
+static int add_entry(struct bundle *bundle, struct tuned_entry *entry, struct error *error)
 {
     const struct template *template = take_template(bundle, entry, error);
     if (template == NULL)
@@ -299,8 +322,8 @@ static int define_entry(const struct tuned_table *table, const struct tuned_entr
 }
 
 static int add_own_cubin(struct bundle *bundle, const struct source *source,
-                         const struct tuned_definitions *definitions,
-                         const struct tuned_entry *entry, size_t index, struct error *error)
+                         const struct tuned_definitions *definitions, struct tuned_entry *entry,
+                         size_t index, struct error *error)
 {
     struct options options;
     application_source_options(source, definitions->items, definitions->count, &options);
@@ -308,7 +331,7 @@ static int add_own_cubin(struct bundle *bundle, const struct source *source,
     char *path =
         application_source_binary(source, definitions->items, definitions->count, configuration);
     const struct cubin_origin from = {source, &options, entry->compute_capability};
-    int status = write_cubin(bundle, path, &from, NULL, entry->arch, error);
+    int status = write_cubin(bundle, path, &from, NULL, entry, error);
     free(path);
     free(configuration);
     options_release(&options);
@@ -330,7 +353,7 @@ static int add_source(struct bundle *bundle, const struct tuned_table *table, co
     if (status != 0)
         return status;
     for (size_t i = 0; i < bundle->tuned.count && status == 0; i++) {
-        const struct tuned_entry *entry = &bundle->tuned.entries[i];
+        struct tuned_entry *entry = &bundle->tuned.entries[i];
         if (strcmp(entry->kernel, kernel) != 0)
             continue;
         for (size_t j = 0; j < tuned_entry_count(entry) && status == 0; j++) {

@@ -21,12 +21,11 @@ static int compare_text(const void *a, const void *b)
 
 /* --- compiling --- */
 
-static char *cache_path(const struct application_compiler *compiler, const struct source *source,
+static char *cache_path(const char *cache, const struct source *source,
                         const struct options *options, const char *arch, const char *build)
 {
     char key[HASH_BYTES];
-    char *folder =
-        compiler->cache != NULL ? alloc_string(compiler->cache) : cubin_cache_default_folder();
+    char *folder = cache != NULL ? alloc_string(cache) : cubin_cache_default_folder();
     cubin_cache_key(source->text_hash, (const char *const *)options->items, options->count, arch,
                     build, key);
     char *path = cubin_cache_path(folder, key);
@@ -45,6 +44,16 @@ static bool read_cached(const char *path, struct compilation *compilation)
     return false;
 }
 
+bool application_cached(const char *cache, const struct source *source,
+                        const struct options *options, const char *arch, const char *build,
+                        struct compilation *compilation)
+{
+    char *path = cache_path(cache, source, options, arch, build);
+    bool cached = read_cached(path, compilation);
+    free(path);
+    return cached;
+}
+
 int application_compile_source(struct application_compiler *compiler, const struct source *source,
                                const struct options *options, const char *arch,
                                const char *tuned_with, struct compilation *compilation,
@@ -53,17 +62,17 @@ int application_compile_source(struct application_compiler *compiler, const stru
     *compilation = (struct compilation){0};
     *compiled = false;
     char *build = alloc_format("any for %s", tuned_with);
-    char *tuned = cache_path(compiler, source, options, arch, tuned_with);
-    char *any = cache_path(compiler, source, options, arch, build);
-    char *own = NULL; /* of this NVRTC, which the first two do not need */
+    char *any = cache_path(compiler->cache, source, options, arch, build);
+    char *own = NULL; /* of this NVRTC, which the others do not need */
     /* what no tuning is of, no later one renews */
-    bool cached =
-        tuned_with[0] != '\0' && (read_cached(tuned, compilation) || read_cached(any, compilation));
+    bool cached = tuned_with[0] != '\0' && (application_cached(compiler->cache, source, options,
+                                                               arch, tuned_with, compilation) ||
+                                            read_cached(any, compilation));
     int status = 0;
     if (!cached && compiler->nvrtc == NULL)
         status = nvrtc_open(&compiler->nvrtc, compiler->cache, error);
     if (!cached && status == 0) {
-        own = cache_path(compiler, source, options, arch, nvrtc_build(compiler->nvrtc));
+        own = cache_path(compiler->cache, source, options, arch, nvrtc_build(compiler->nvrtc));
         *compiled = !read_cached(own, compilation);
     }
     if (*compiled)
@@ -85,7 +94,6 @@ int application_compile_source(struct application_compiler *compiler, const stru
             (void)cubin_cache_write(own, compilation, NULL);
     }
     free(build);
-    free(tuned);
     free(any);
     free(own);
     return status;

@@ -22,6 +22,12 @@ struct application_compiler {
     char *cache;         /* folder, owned; NULL: the default */
 };
 
+/* The cubin that the NVRTC of this nvrtc_build() has made, from the cache (its folder; NULL: the default). False, with
+ * nothing to release, if it is not there. */
+bool application_cached(const char *cache, const struct source *source,
+                        const struct options *options, const char *arch, const char *build,
+                        struct compilation *compilation);
+
 /*
  * Takes the cubin from the cache or runs NVRTC. `tuned_with` is the nvrtc_build() of the tuning, "" if it is not
  * known: its cubin comes first, then the one that an application has compiled before for this tuning, with
