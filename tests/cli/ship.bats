@@ -537,6 +537,15 @@ headers() {
     expect 0 bundle --templates templates --output bundle
     has out "2 configurations, 2 templates"
     cmp bundle/templates/scale.cu templates/scale.cu
+    # but a kernel has one, which is the application's
+    changed results/tuned.ini kernel scale
+    sed -i 's/^\[again/[scale/' results/tuned.ini
+    expect 2 bundle --templates templates --output other
+    has err "come from different templates, 'scale' and 'again'" "'template = again'"
+    [ ! -e other ]
+    cp results/tuned.ini bundle # as older ones are
+    expect 0 explain -k scale -t bundle
+    has out "version $(sed -n 's/^template_hash = //p' results/tuned.ini | head -n 1)"
 }
 
 @test "a bundle has the file that a scratch buffer begins with, which is a part of the template's version" {

@@ -421,6 +421,24 @@ static int check_skipped(const struct bundle *bundle, struct error *error)
     return status;
 }
 
+/* An application takes one template for a kernel: it would never get what was tuned with another. */
+static int check_templates(const struct tuned_file *tuned, struct error *error)
+{
+    for (size_t i = 0; i < tuned->count; i++) {
+        const struct tuned_entry *entry = &tuned->entries[i];
+        const struct tuned_entry *first = tuned->entries;
+        while (strcmp(first->kernel, entry->kernel) != 0)
+            first++;
+        if (strcmp(first->template_name, entry->template_name) != 0)
+            return error_set(error, ERROR_CONFIG,
+                             "[%s] and [%s] come from different templates, '%s' and '%s'; remove "
+                             "one, or tune it as another kernel: [NAME] with 'template = %s'",
+                             first->section, entry->section, first->template_name,
+                             entry->template_name, entry->template_name);
+    }
+    return 0;
+}
+
 static int read_entries(struct bundle *bundle, struct error *error)
 {
     struct tuned_file *tuned = &bundle->tuned;
@@ -439,6 +457,8 @@ static int read_entries(struct bundle *bundle, struct error *error)
             tuned_entry_release(&tuned->entries[i]);
     }
     tuned->count = kept;
+    if (status == 0)
+        status = check_templates(tuned, error);
     if (status == 0 && kept == 0)
         status = error_set_at(error, ERROR_CONFIG, path, 0,
                               "the file does not exist or has no entry; tune first");

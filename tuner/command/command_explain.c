@@ -96,8 +96,10 @@ static void take_bundled(struct command_query *query)
     if (query->template_path != NULL || query->tuned == NULL)
         return;
     for (size_t i = 0; (configuration = tuned_at(query->table, i)) != NULL; i++)
-        if (strcmp(configuration->kernel, query->kernel) == 0)
+        if (strcmp(configuration->kernel, query->kernel) == 0) {
             name = configuration->template_name;
+            break;
+        }
     char *path = alloc_format("%s/templates/%s.ini", query->tuned, name);
     if (access(path, R_OK) == 0 && template_load(&query->template, path, NULL) == 0)
         query->query.template_hash = query->template.hash;
