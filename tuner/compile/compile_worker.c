@@ -367,6 +367,7 @@ int compile_worker_run(struct channel *channel, struct error *error)
     /* If a driver is installed, NVRTC uses the driver's cache, and a cached result comes without
      * the log that states resource usage. We have our own cache. */
     (void)setenv("CUDA_CACHE_DISABLE", "1", 1);
+    (void)unsetenv("NVRTC_APPEND_FLAGS"); /* options that no key in our cache has */
     char *cache = cubin_cache_default_folder();
     int status = nvrtc_open(&server.nvrtc, cache, error);
     free(cache);
