@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Everything that wants a GPU, on the machine it stands on, one after the other:
 #     tests/gpu_all.sh BUILD RESULTS [PART…]
-# BUILD is a build folder; `cmake --build BUILD --target cub` adds CUB's sum, for the comparison with it. RESULTS gets what
-# each part writes, and PART.log. PART is tests (gpu.sh), mutants, families, flush, tuner (tuner_bench.sh, with Kernel Tuner
-# and KTT if they are installed), cover, peers or fleet (skipped if there are fewer than two GPUs). The default is all of them, in this order.
+# BUILD is a build folder. RESULTS gets what each part writes, and PART.log. PART is tests (gpu.sh), mutants, families,
+# flush, tuner (tuner_bench.sh, with Kernel Tuner and KTT if they are installed), cover, peers or fleet (skipped if there
+# are fewer than two GPUs). The default is all of them, in this order.
 # Ends with a line a part; exit status 77 where there is no GPU, 1 where a part failed.
 set -uo pipefail
 

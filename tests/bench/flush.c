@@ -1,11 +1,11 @@
 /*
  * Shows that flushing the L2 by reading, as the tuner does before each cold sample, leaves no dirty
- * lines to be written back during the sample. Also measures what a reading of NVML costs.
+ * lines to be written back during the sample.
  *
  *     flush FOLDER TEMPLATE.ini [NAME=VALUE...] [TEMPLATE.ini [NAME=VALUE...]]...
  *
- * Writes FOLDER/flush.csv and FOLDER/nvml.csv; README.md beside this file describes the rows. It
- * times the tuner's own flush, kernels, problems and variants.
+ * Writes FOLDER/flush.csv; README.md beside this file describes the rows. It times the tuner's own
+ * flush, kernels, problems and variants.
  */
 #include "base/alloc.h"
 #include "base/clock.h"
@@ -15,14 +15,10 @@
 #include "compile/application.h"
 #include "compile/build.h"
 #include "gpu/measure.h"
-#include "gpu/nvml.h"
 #include "gpu/verify.h"
 #include "template/template_load.h"
 
 #include <inttypes.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,68 +28,15 @@ enum {
     REST_NS = 2000000, /* 80 times as long as writing back the whole L2 at 2.4 TB/s */
     ATTEMPTS = 20,     /* to take a sample for which the host was ahead */
     ROTATION = 3,      /* size of the rotating inputs, in multiples of the L2 */
-    NVML_READINGS = 300,
 };
 
-enum { READ = 0, READ_NVML = 8, PREPARATION_COUNT = 9 }; /* places in `preparations` */
-
-/* --- NVML, in a thread --- */
-
-struct poller {
-    struct nvml nvml;
-    bool open;
-    pthread_t thread;
-    atomic_bool wanted, ended;
-    atomic_uint readings;
-};
-
-static void *poll_nvml(void *context)
-{
-    struct poller *poller = context;
-    struct nvml_reading reading;
-    while (!atomic_load(&poller->ended)) {
-        if (!atomic_load(&poller->wanted)) {
-            (void)sched_yield();
-            continue;
-        }
-        nvml_read(&poller->nvml, &reading);
-        (void)atomic_fetch_add(&poller->readings, 1);
-    }
-    return NULL;
-}
-
-/* When this returns, the thread is reading. */
-static void start_polling(struct poller *poller)
-{
-    unsigned before = atomic_load(&poller->readings);
-    atomic_store(&poller->wanted, true);
-    while (atomic_load(&poller->readings) == before)
-        (void)sched_yield();
-}
-
-static void poller_open(struct poller *poller, const char *uuid)
-{
-    struct error error = {0};
-    if (nvml_open(&poller->nvml, uuid, &error) != 0)
-        error_print(&error, stderr);
-    else
-        poller->open = pthread_create(&poller->thread, NULL, poll_nvml, poller) == 0;
-}
-
-static void poller_close(struct poller *poller)
-{
-    atomic_store(&poller->ended, true);
-    if (poller->open)
-        (void)pthread_join(poller->thread, NULL);
-    nvml_close(&poller->nvml);
-}
+enum { READ = 0, PREPARATION_COUNT = 8 }; /* places in `preparations` */
 
 /* --- a kernel on its problem --- */
 
 struct bench {
     struct device_context device;
     struct application_compiler compiler;
-    struct poller poller;
     struct device_problem problem;
     struct device_variant variant;
     struct measure measure;
@@ -296,7 +239,6 @@ static const struct {
     {"memset", {queue_memset}},   /* twice the L2's size is written */
     {"memset_rest", {queue_memset, queue_rest}},  /* the same, then the GPU rests */
     {"memset_read", {queue_memset, queue_flush}}, /* the same, then the tuner's flush */
-    {"read_nvml", {queue_flush}}, /* the tuner's flush, while a thread keeps reading NVML */
 };
 
 static int queue_preparation(struct bench *bench, size_t preparation, struct error *error)
@@ -340,11 +282,8 @@ static int take_sample(struct bench *bench, size_t preparation, double *sample_n
 {
     bool late = true;
     int status = 0;
-    if (preparation == READ_NVML)
-        start_polling(&bench->poller);
     for (int attempt = 0; attempt < ATTEMPTS && late && status == 0; attempt++)
         status = try_sample(bench, preparation, sample_ns, &late, error);
-    atomic_store(&bench->poller.wanted, false);
     bench->late += late;
     return status;
 }
@@ -361,8 +300,7 @@ static int take_samples(struct bench *bench, struct error *error)
     for (size_t round = 0; round < ROUNDS && status == 0; round++) {
         statistics_shuffle(order, PREPARATION_COUNT, &random);
         for (size_t i = 0; i < PREPARATION_COUNT && status == 0; i++)
-            if (order[i] != READ_NVML || bench->poller.open)
-                status = take_sample(bench, order[i], &bench->samples_ns[order[i]][round], error);
+            status = take_sample(bench, order[i], &bench->samples_ns[order[i]][round], error);
     }
     return status;
 }
@@ -382,8 +320,6 @@ static void write_rows(FILE *stream, const struct bench *bench, const char *kern
 {
     const double *ours = bench->samples_ns[READ];
     for (size_t i = 0; i < PREPARATION_COUNT; i++) {
-        if (i == READ_NVML && !bench->poller.open)
-            continue;
         struct summary summary = statistics_summarise(bench->samples_ns[i], ROUNDS);
         struct interval ratio = compare(bench->samples_ns[i], ours);
         fprintf(stream, "%s,%s,%zu,%.3f,%.3f,%.3f,%.4f,%.4f,%.4f\n", kernel, preparations[i].name,
@@ -438,41 +374,6 @@ static int bench_kernels(struct bench *bench, char **arguments, FILE *stream, st
     return status;
 }
 
-/* Measures the tuner's NVML calls: a reading after samples, and the list of processes. */
-static int bench_nvml(struct bench *bench, char **arguments, FILE *stream, struct error *error)
-{
-    (void)arguments;
-    (void)error;
-    static double readings_ns[NVML_READINGS];
-    static double lists_ns[NVML_READINGS];
-    fputs("call,samples,median_us,low_us,high_us,longest_us\n", stream);
-    for (size_t i = 0; i < NVML_READINGS && bench->poller.open; i++) {
-        struct nvml_reading reading;
-        size_t count;
-        int64_t start = clock_ns();
-        nvml_read(&bench->poller.nvml, &reading);
-        int64_t read = clock_ns();
-        free(nvml_processes(&bench->poller.nvml, &count));
-        readings_ns[i] = (double)(read - start);
-        lists_ns[i] = (double)(clock_ns() - read);
-    }
-    const struct {
-        const char *name;
-        double *samples_ns;
-    } calls[] = {{"reading", readings_ns}, {"processes", lists_ns}};
-    for (size_t i = 0; i < 2 && bench->poller.open; i++) {
-        struct summary summary = statistics_summarise(calls[i].samples_ns, NVML_READINGS);
-        statistics_sort(calls[i].samples_ns, NVML_READINGS);
-        double longest_ns = calls[i].samples_ns[NVML_READINGS - 1];
-        fprintf(stream, "%s,%d,%.2f,%.2f,%.2f,%.2f\n", calls[i].name, NVML_READINGS,
-                summary.median_ns / 1e3, summary.low_ns / 1e3, summary.high_ns / 1e3,
-                longest_ns / 1e3);
-        printf("nvml %-9s %8.2f us, longest %.2f us\n", calls[i].name, summary.median_ns / 1e3,
-               longest_ns / 1e3);
-    }
-    return 0;
-}
-
 static int start(struct bench *bench, struct error *error)
 {
     int status = driver_open(&bench->device.driver, error);
@@ -484,22 +385,19 @@ static int start(struct bench *bench, struct error *error)
         status = load_support(bench, error);
     if (status == 0)
         status = measure_init(&bench->measure, &bench->device, error);
-    if (status == 0)
-        poller_open(&bench->poller, bench->device.gpu.uuid);
     return status;
 }
 
-static int write_table(struct bench *bench, const char *folder, const char *name, char **arguments,
-                       int (*write)(struct bench *, char **, FILE *, struct error *),
+static int write_table(struct bench *bench, const char *folder, char **arguments,
                        struct error *error)
 {
     struct write_file file;
-    char *path = alloc_format("%s/%s.csv", folder, name);
+    char *path = alloc_format("%s/flush.csv", folder);
     int status = write_file_begin(&file, path, error);
     free(path);
     if (status != 0)
         return status;
-    status = write(bench, arguments, file.stream, error);
+    status = bench_kernels(bench, arguments, file.stream, error);
     if (status == 0)
         return write_file_commit(&file, WRITE_FILE_CACHED, error);
     write_file_abandon(&file);
@@ -517,10 +415,7 @@ int main(int argc, char **argv)
     (void)setenv("CUDA_CACHE_DISABLE", "1", 1); /* like a compile worker */
     int status = start(&bench, &error);
     if (status == 0)
-        status = write_table(&bench, argv[1], "flush", argv + 2, bench_kernels, &error);
-    if (status == 0)
-        status = write_table(&bench, argv[1], "nvml", NULL, bench_nvml, &error);
-    poller_close(&bench.poller);
+        status = write_table(&bench, argv[1], argv + 2, &error);
     application_compiler_release(&bench.compiler);
     if (status != 0)
         error_print(&error, stderr);

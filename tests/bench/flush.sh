@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Shows that flushing the L2 by reading leaves no dirty lines, and measures what a reading of NVML costs, on this
-# machine's GPU:
+# Shows that flushing the L2 by reading leaves no dirty lines, on this machine's GPU:
 #     tests/bench/flush.sh BUILD RESULTS
-# Writes RESULTS/<gpu>/bench/flush.csv and RESULTS/<gpu>/bench/nvml.csv; README.md beside this file describes them.
+# Writes RESULTS/<gpu>/bench/flush.csv; README.md beside this file describes it.
 set -eu
 
 build=$(realpath "${1:?usage: tests/bench/flush.sh BUILD RESULTS}")

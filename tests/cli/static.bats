@@ -38,7 +38,7 @@ no_gpu() {
     done
 }
 
-@test "problems that compile to the same are one table of ten rows; CSV and JSON have each problem" {
+@test "problems that compile to the same are one table of ten rows; CSV, JSON and HTML have each problem" {
     no_gpu
     sweep "[scale]" "n = 2^14, 2^15, 2^16" "block_size = 64, 128, 256, 512" "num_load = 1, 2, 4"
     expect 0 --config sweep.ini --arch sm_90
@@ -53,6 +53,10 @@ no_gpu() {
     autotune report --format csv
     equal "$(count n 16384)" 12
     equal "$(count n 65536)" 12
+    autotune report --format json
+    equal "$(grep -o '"variants"' out | wc -l)" 3
+    autotune report --format html
+    equal "$(grep -o "<section " out | wc -l)" 3
     expect 0 --config sweep.ini --arch sm_90 --top 12
     lacks out "shows all"
 }

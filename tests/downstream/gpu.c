@@ -7,8 +7,7 @@
 
 enum {
     ABI_VERSION = 12000,
-    IN_FLIGHT =
-        4, /* samples of all runs together, a multiple of RUNS_MOST: what waits behind one slows it down */
+    IN_FLIGHT = 4, /* samples: what waits behind one slows it down */
     SAMPLES = 201,
     WARM_UP = 400,
     ATTEMPTS = 400,
@@ -78,15 +77,14 @@ int gpu_open(struct gpu *gpu, const char **why)
 struct sampler {
     struct gpu *gpu;
     const struct flush *flush;
-    struct run *runs;
-    size_t count, turn;
+    struct run *run;
     void *begin[IN_FLIGHT], *end[IN_FLIGHT];
     int late[IN_FLIGHT]; /* the GPU was there before the host was done */
-    float samples[RUNS_MOST][SAMPLES];
-    size_t taken[RUNS_MOST];
+    float samples[SAMPLES];
+    size_t taken;
 };
 
-static int queue_sample(struct sampler *sampler, struct run *run, size_t slot)
+static int queue_sample(struct sampler *sampler, size_t slot)
 {
     struct gpu *gpu = sampler->gpu;
     const struct flush *flush = sampler->flush;
@@ -99,7 +97,7 @@ static int queue_sample(struct sampler *sampler, struct run *run, size_t slot)
     if (code == 0)
         code = gpu->event_record(sampler->begin[slot], gpu->stream);
     if (code == 0)
-        code = run->queue(run->context);
+        code = sampler->run->queue(sampler->run->context);
     if (code == 0)
         code = gpu->event_record(sampler->end[slot], gpu->stream);
     if (code == 0)
@@ -107,33 +105,22 @@ static int queue_sample(struct sampler *sampler, struct run *run, size_t slot)
     return code;
 }
 
-/* Queues a batch of all runs in turn, another one first each time, and, where wanted, keeps the
- * samples that were not late. */
+/* Queues a batch and, if wanted, keeps the samples that were not late. */
 static int take_batch(struct sampler *sampler, int keep, int keep_late)
 {
     struct gpu *gpu = sampler->gpu;
-    size_t turn = sampler->turn++;
     int code = 0;
     for (size_t slot = 0; slot < IN_FLIGHT && code == 0; slot++)
-        code = queue_sample(sampler, &sampler->runs[(slot + turn) % sampler->count], slot);
+        code = queue_sample(sampler, slot);
     if (code == 0)
         code = gpu->synchronise(gpu->stream);
     for (size_t slot = 0; slot < IN_FLIGHT && code == 0 && keep; slot++) {
-        size_t run = (slot + turn) % sampler->count;
-        if (sampler->taken[run] == SAMPLES || (sampler->late[slot] && !keep_late))
+        if (sampler->taken == SAMPLES || (sampler->late[slot] && !keep_late))
             continue;
-        code = gpu->event_elapsed(&sampler->samples[run][sampler->taken[run]++],
-                                  sampler->begin[slot], sampler->end[slot]);
+        code = gpu->event_elapsed(&sampler->samples[sampler->taken++], sampler->begin[slot],
+                                  sampler->end[slot]);
     }
     return code;
-}
-
-static int is_complete(const struct sampler *sampler)
-{
-    for (size_t run = 0; run < sampler->count; run++)
-        if (sampler->taken[run] < SAMPLES)
-            return 0;
-    return 1;
 }
 
 static int by_size(const void *a, const void *b)
@@ -154,17 +141,15 @@ static int sample_all(struct sampler *sampler)
     for (int i = 0; i < WARM_UP / IN_FLIGHT && code == 0; i++)
         code = take_batch(sampler, 0, 0);
     /* a host that is always late is better than no answer */
-    for (int i = 0; i < 2 * ATTEMPTS && code == 0 && !is_complete(sampler); i++)
+    for (int i = 0; i < 2 * ATTEMPTS && code == 0 && sampler->taken < SAMPLES; i++)
         code = take_batch(sampler, 1, i >= ATTEMPTS);
-    for (size_t run = 0; run < sampler->count && code == 0; run++) {
-        qsort(sampler->samples[run], SAMPLES, sizeof(float), by_size);
-        sampler->runs[run].median_us = sampler->samples[run][SAMPLES / 2] * 1e3;
-    }
+    qsort(sampler->samples, SAMPLES, sizeof(float), by_size);
+    sampler->run->median_us = sampler->samples[SAMPLES / 2] * 1e3;
     return code;
 }
 
-int gpu_time_cold(struct gpu *gpu, const struct flush *flush, struct run *runs, size_t count)
+int gpu_time_cold(struct gpu *gpu, const struct flush *flush, struct run *run)
 {
-    struct sampler sampler = {.gpu = gpu, .flush = flush, .runs = runs, .count = count};
+    struct sampler sampler = {.gpu = gpu, .flush = flush, .run = run};
     return sample_all(&sampler);
 }

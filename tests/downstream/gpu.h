@@ -52,12 +52,10 @@ struct flush {
     uint64_t memory, bytes;
 };
 
-enum { RUNS_MOST = 2 };
-
 /*
- * Takes samples of all runs (1 to RUNS_MOST) in turn, each behind a flush by reading, queued ahead of the GPU so that
- * the host's latency is not in them: as the tuner does. Returns 0, or a driver's error.
+ * Takes samples of the run, each behind a flush by reading, queued ahead of the GPU so that the host's latency is not
+ * in them: as the tuner does. Returns 0, or a driver's error.
  */
-int gpu_time_cold(struct gpu *gpu, const struct flush *flush, struct run *runs, size_t count);
+int gpu_time_cold(struct gpu *gpu, const struct flush *flush, struct run *run);
 
 #endif

@@ -3,23 +3,19 @@
  * them again in a kernel of its own that uses the tuned grid barrier, checks the sums against one in double
  * precision, and times the reduction as the tuner did. If the bundle has sgemm, it multiplies with
  * an alpha that it gives at each launch.
- *     sum BUNDLE KERNELS.CU [--cub LIBRARY] N…
- * KERNELS.CU are the application's own kernels; LIBRARY has CUB's sum (cub_sum.cu). Exit status 77
- * without a GPU; 1 where a sum is wrong, or more than 5 % slower than the tuner said.
+ *     sum BUNDLE KERNELS.CU N…
+ * KERNELS.CU are the application's own kernels. Exit status 77 without a GPU; 1 if a sum is wrong, or
+ * takes more than 5 % longer than the tuner said.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "gpu.h"
 #include "product.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const double most_slowdown = 1.05;
-
-typedef int (*cub_sum)(void *temporary, size_t *temporary_bytes, const void *in, void *out, int n,
-                       struct CUstream_st *stream);
 
 struct application {
     struct gpu gpu;
@@ -27,7 +23,6 @@ struct application {
     struct flush flush;
     struct CUfunc_st *two_phase;
     struct tuned_match barrier; /* of two_phase */
-    cub_sum cub;                /* NULL: not compared */
     float *numbers;             /* the input, also in `in` */
     uint64_t in;
     struct tuned_error error;
@@ -89,36 +84,6 @@ static int queue_ours(void *context)
                                &application->error);
 }
 
-struct theirs {
-    struct application *application;
-    uint64_t out, temporary;
-    size_t temporary_bytes;
-    int n;
-};
-
-static void *pointer(uint64_t address)
-{
-    return (void *)(uintptr_t)address;
-}
-
-static int queue_theirs(void *context)
-{
-    struct theirs *theirs = context;
-    struct application *application = theirs->application;
-    return application->cub(pointer(theirs->temporary), &theirs->temporary_bytes,
-                            pointer(application->in), pointer(theirs->out), theirs->n,
-                            application->gpu.stream);
-}
-
-static int make_theirs(struct theirs *theirs)
-{
-    struct gpu *gpu = &theirs->application->gpu;
-    int code = queue_theirs(theirs); /* asks for the bytes */
-    if (code == 0)
-        code = gpu->allocate(&theirs->temporary, theirs->temporary_bytes + 256);
-    return code != 0 ? code : gpu->allocate(&theirs->out, sizeof(float));
-}
-
 /* Poisons the result, runs once, and compares with the sum in double precision. */
 static int check(struct gpu *gpu, const struct run *run, uint64_t out, const char *what,
                  double expected)
@@ -153,16 +118,12 @@ static double said_us(const struct tuned_match *match, int64_t n)
     return 0;
 }
 
-static int report(const struct tuned_kernel *kernel, int64_t n, double expected,
-                  const struct run *runs, size_t count)
+static int report(const struct tuned_kernel *kernel, int64_t n, double expected, double ours)
 {
-    double ours = runs[0].median_us;
     double said = said_us(&kernel->match, n);
     printf("sum of %lld: %.0f as in double precision; %.2f us", (long long)n, expected, ours);
     if (said > 0)
         printf(", the tuner said %.2f us: ratio %.3f", said, ours / said);
-    if (count > 1)
-        printf("; CUB takes %.2f us: ratio %.3f", runs[1].median_us, runs[1].median_us / ours);
     printf(" (%s, from the %s)\n", tuned_rule_text(kernel->match.rule),
            tuned_origin_text(kernel->origin));
     if (said <= 0 || ours <= most_slowdown * said)
@@ -171,23 +132,17 @@ static int report(const struct tuned_kernel *kernel, int64_t n, double expected,
     return 1;
 }
 
-static int sum_and_time(struct application *application, struct ours *ours, struct theirs *theirs,
-                        int64_t n)
+static int sum_and_time(struct application *application, struct ours *ours, int64_t n)
 {
-    struct run runs[RUNS_MOST] = {{.queue = queue_ours, .context = ours},
-                                  {.queue = queue_theirs, .context = theirs}};
-    size_t count = application->cub != NULL ? 2 : 1;
+    struct run run = {.queue = queue_ours, .context = ours};
     double expected = sum_in_double(application->numbers, n);
-    int wrong =
-        check(&application->gpu, &runs[0], ours->buffers[1].address, "the tuned sum", expected);
-    if (count > 1)
-        wrong |= check(&application->gpu, &runs[1], theirs->out, "CUB's sum", expected);
-    if (wrong == 0 && gpu_time_cold(&application->gpu, &application->flush, runs, count) != 0)
+    int wrong = check(&application->gpu, &run, ours->buffers[1].address, "the tuned sum", expected);
+    if (wrong == 0 && gpu_time_cold(&application->gpu, &application->flush, &run) != 0)
         return failed("the timing");
     if (wrong == 0) /* the same after hundreds of runs? */
-        wrong = check(&application->gpu, &runs[0], ours->buffers[1].address, "the last tuned sum",
+        wrong = check(&application->gpu, &run, ours->buffers[1].address, "the last tuned sum",
                       expected);
-    return wrong != 0 ? 1 : report(ours->kernel, n, expected, runs, count);
+    return wrong != 0 ? 1 : report(ours->kernel, n, expected, run.median_us);
 }
 
 static int tuned_sum(struct application *application, int64_t n)
@@ -197,16 +152,11 @@ static int tuned_sum(struct application *application, int64_t n)
         .kernel = "reduce_sum", .problem = problem, .problem_count = 2};
     struct ours ours = {.application = application,
                         .buffers = {{"in", application->in}, {"out", 0}}};
-    struct theirs theirs = {.application = application, .n = (int)n};
     if (tuned_kernel_get(application->kernels, &query, &ours.kernel, &application->error) != 0)
         return say(&application->error);
     int code = application->gpu.allocate(&ours.buffers[1].address, sizeof(float));
-    if (code == 0 && application->cub != NULL)
-        code = make_theirs(&theirs);
-    code = code != 0 ? failed("an allocation") : sum_and_time(application, &ours, &theirs, n);
+    code = code != 0 ? failed("an allocation") : sum_and_time(application, &ours, n);
     (void)application->gpu.release(ours.buffers[1].address);
-    (void)application->gpu.release(theirs.out);
-    (void)application->gpu.release(theirs.temporary);
     tuned_kernel_free(ours.kernel);
     return code;
 }
@@ -310,16 +260,6 @@ static int barrier_sum(struct application *application, int64_t n)
 
 /* --- the application --- */
 
-static int open_cub(struct application *application, const char *path)
-{
-    void *library = dlopen(path, RTLD_NOW);
-    void *symbol = library != NULL ? dlsym(library, "cub_sum") : NULL;
-    memcpy(&application->cub, &symbol, sizeof symbol);
-    if (symbol == NULL)
-        fprintf(stderr, "%s\n", dlerror());
-    return symbol == NULL;
-}
-
 static int run(struct application *application, const char *source, const int64_t *sizes,
                size_t count)
 {
@@ -356,21 +296,17 @@ int main(int argc, char **argv)
     struct application application = {0};
     const char *why;
     int64_t sizes[SIZES];
-    int with_cub = argc > 4 && strcmp(argv[3], "--cub") == 0;
-    int first = with_cub ? 5 : 3;
-    if (argc - first > SIZES || read_sizes(argv + first, argc - first, sizes) != 0) {
-        fprintf(stderr, "usage: sum BUNDLE KERNELS.CU [--cub LIBRARY] N...\n");
+    if (argc - 3 > SIZES || read_sizes(argv + 3, argc - 3, sizes) != 0) {
+        fprintf(stderr, "usage: sum BUNDLE KERNELS.CU N...\n");
         return 2;
     }
     if (gpu_open(&application.gpu, &why) != 0) {
         printf("skipped: %s\n", why);
         return 77;
     }
-    if (with_cub && open_cub(&application, argv[4]) != 0)
-        return 1;
     if (tuned_kernels_open(&application.kernels, argv[1], NULL, &application.error) != 0)
         return say(&application.error);
-    int code = run(&application, argv[2], sizes, (size_t)(argc - first));
+    int code = run(&application, argv[2], sizes, (size_t)(argc - 3));
     tuned_kernels_close(application.kernels);
     free(application.numbers);
     return code;

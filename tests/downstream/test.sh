@@ -152,17 +152,12 @@ sum_without_compiler() {
 
 # test_sums RESULTS SIZE…: the first and the last size are the ends of the cover's range, which are measured
 test_sums() {
-    local results=$1 status=0 cub=()
+    local results=$1 status=0
     shift
     tune "$1" "${!#}"
     "$build/autotune" bundle --tuned "$work/tuned.ini" --templates "$templates" --output "$work/bundle" \
         --source "$here/kernels.cu=grid_barrier"
-    if [ -e "$build/tests/downstream/libcub_sum.so" ]; then
-        cub=(--cub "$build/tests/downstream/libcub_sum.so")
-    else
-        echo "NOT COMPARED with CUB: no libcub_sum.so, which 'cmake --build $build --target cub' makes with nvcc"
-    fi
-    sum_without_compiler "$work/bundle" "$here/kernels.cu" "${cub[@]}" "$@" >"$work/sums" || status=$?
+    sum_without_compiler "$work/bundle" "$here/kernels.cu" "$@" >"$work/sums" || status=$?
     tee "$results/downstream.txt" <"$work/sums"
     [ "$status" -eq 0 ] || return "$status"
     # at every size, by the cover's rule, without a compiler; as fast as the tuner measured, where it did
@@ -203,7 +198,6 @@ test_standin() {
     cp "$build/autotune" "$work/elsewhere"
     cp -r "$build/tests/downstream" "$build/tests/standin" "$work/elsewhere/tests"
     build=$work/elsewhere
-    rm -f "$build/tests/downstream/libcub_sum.so" # it needs a real driver
     is_self_contained "$build/tests/downstream/sum"
     export LD_LIBRARY_PATH=$build/tests/standin AUTOTUNE_STANDIN=noise=0.002
     test_sums "$work" 65536 65537 70000 90001 98304 131072 150000 180001 200000 262144

@@ -134,17 +134,6 @@ UNIT_TEST_WITH(only_what_can_be_read_is_read, make_readers, release_readers)
         assert_int_equal(fixture->readers[i].prepared, 1);
 }
 
-UNIT_TEST_WITH(a_closed_end_can_be_read, make_readers, release_readers)
-{
-    struct fixture *fixture = *state;
-    struct reader *reader = &fixture->readers[0];
-    event_loop_add(&fixture->loop, &reader->source);
-    (void)close(reader->write_end);
-    reader->write_end = -1;
-    assert_int_equal(event_loop_step(&fixture->loop, EVENT_NEVER, NULL), 0);
-    assert_int_equal(reader->reads, 1);
-}
-
 UNIT_TEST_WITH(the_earliest_deadline_ends_the_sleep, make_readers, release_readers)
 {
     struct fixture *fixture = *state;
@@ -247,20 +236,6 @@ UNIT_TEST_WITH(a_source_removes_one_that_is_due, make_readers, release_readers)
     assert_int_equal(fixture->readers[1].reads, 0);
 }
 
-UNIT_TEST_WITH(a_source_removes_one_that_was_served, make_readers, release_readers)
-{
-    struct fixture *fixture = *state;
-    add_all(fixture);
-    feed(&fixture->readers[0]);
-    fixture->readers[2].source.deadline_ns = clock_ns();
-    fixture->readers[2].remove = &fixture->readers[0].source;
-    assert_int_equal(step(fixture), 0);
-    assert_int_equal(fixture->readers[2].expiries, 1);
-    feed(&fixture->readers[0]);
-    assert_int_equal(step(fixture), 0);
-    assert_int_equal(fixture->readers[0].reads, 1);
-}
-
 UNIT_TEST_WITH(what_is_added_is_waited_for_from_the_next_step_on, make_readers, release_readers)
 {
     struct fixture *fixture = *state;
@@ -273,24 +248,6 @@ UNIT_TEST_WITH(what_is_added_is_waited_for_from_the_next_step_on, make_readers, 
     assert_int_equal(added->reads, 0);
     assert_int_equal(step(fixture), 0);
     assert_int_equal(added->reads, 1);
-}
-
-/* As the compile pool replaces a worker that died. */
-UNIT_TEST_WITH(one_takes_the_place_of_another, make_readers, release_readers)
-{
-    struct fixture *fixture = *state;
-    struct reader *old = &fixture->readers[0];
-    event_loop_add(&fixture->loop, &old->source);
-    event_loop_add(&fixture->loop, &fixture->readers[1].source);
-    feed(old);
-    old->remove = &old->source;
-    old->add = &fixture->readers[2].source;
-    assert_int_equal(step(fixture), 0);
-    feed(&fixture->readers[2]);
-    feed(&fixture->readers[1]);
-    assert_int_equal(step(fixture), 0);
-    assert_int_equal(fixture->readers[1].reads, 1);
-    assert_int_equal(fixture->readers[2].reads, 1);
 }
 
 static int add_once(struct event_source *source, struct error *error)
@@ -316,16 +273,6 @@ UNIT_TEST_WITH(what_prepare_adds_is_prepared_and_waited_for, make_readers, relea
     assert_int_equal(added->prepared, 1);
     assert_int_equal(added->reads, 1);
     assert_int_equal(first->reads, 0);
-}
-
-UNIT_TEST_WITH(removing_a_stranger_changes_nothing, make_readers, release_readers)
-{
-    struct fixture *fixture = *state;
-    event_loop_add(&fixture->loop, &fixture->readers[0].source);
-    event_loop_remove(&fixture->loop, &fixture->readers[1].source);
-    feed(&fixture->readers[0]);
-    assert_int_equal(step(fixture), 0);
-    assert_int_equal(fixture->readers[0].reads, 1);
 }
 
 /* --- event_loop_wait() --- */

@@ -152,20 +152,6 @@ static void requests_with_the_same_key_are_one_job(void **state)
     assert_int_equal(compile_pool_counts(fixture.pool).written_bytes, 2 * entry.st_size);
 }
 
-static void what_is_in_the_cache_needs_no_worker(void **state)
-{
-    start("", 1, 10);
-    struct compile_job *first = request(20, false);
-    assert_compiled(first);
-    end();
-    start("", 1, 10);
-    struct compile_job *job = request(20, false);
-    assert_true(job->done && job->cached);
-    assert_compiled(job);
-    assert_int_equal(scripted_worker_count("compile"), 1);
-    assert_int_equal(compile_pool_counts(fixture.pool).written_bytes, 0);
-}
-
 static void what_the_compiler_refuses_is_in_the_cache_too(void **state)
 {
     for (int i = 0; i < 2; i++) {
@@ -263,15 +249,6 @@ static void one_that_dies_at_its_greeting_is_replaced(void **state)
     start("compiler 1-2 die 3\n", 1, 10);
     assert_compiled(request(20, false));
     assert_int_equal(scripted_worker_count("compiler"), 3);
-}
-
-static void a_compiler_that_is_missing_ends_the_run(void **state)
-{
-    const char *version;
-    start("compiler * error -4\n", 1, 10);
-    assert_int_equal(compile_pool_nvrtc_version(fixture.pool, &version, &fixture.error),
-                     ERROR_DEVICE);
-    assert_string_equal(fixture.error.message, "scripted");
 }
 
 /* --- at a job --- */
@@ -546,14 +523,12 @@ int main(int argc, char **argv)
         POOL_TEST(requests_with_the_same_key_are_one_job),
         CLUSTER_TEST(a_node_with_another_compiler_is_refused_by_name),
         CLUSTER_TEST(the_job_of_a_node_that_is_lost_goes_to_another),
-        POOL_TEST(what_is_in_the_cache_needs_no_worker),
         POOL_TEST(what_the_compiler_refuses_is_in_the_cache_too),
         POOL_TEST(urgent_jobs_go_first),
         POOL_TEST(what_nobody_wants_any_more_is_not_compiled),
         POOL_TEST(one_that_dies_at_its_greeting_is_replaced),
         POOL_TEST(three_that_never_greet_end_the_run),
         POOL_TEST(a_compiler_that_is_exchanged_during_the_run_is_named_as_such),
-        POOL_TEST(a_compiler_that_is_missing_ends_the_run),
         POOL_TEST(a_job_that_costs_its_worker_fails_alone),
         POOL_TEST(a_busy_machine_is_not_the_variant_s_fault),
         POOL_TEST(a_signal_from_outside_costs_nothing),

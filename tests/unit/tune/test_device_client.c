@@ -391,26 +391,6 @@ static void a_busy_machine_is_not_the_variant_s_fault(void **state)
     busy_machine_end(&machine);
 }
 
-/* A first sample above `enough_ns` is the only one; one sample below is too few. */
-static void one_sample_is_enough_of_a_slow_variant_only(void **state)
-{
-    static const double enough_ns[] = {15000, 30000};
-    struct bindings parameters = {0};
-    bindings_set(&parameters, "us", value_integer(20));
-    start("trial 2 merge {\"samples_ns\":[20000]}\n", 10);
-    open_problem();
-    for (size_t i = 0; i < 2; i++)
-        device_client_trial_send(
-            fixture.client, "cubin", &parameters,
-            &(struct device_client_trial){.samples = SAMPLES, .enough_ns = enough_ns[i]});
-    assert_int_equal(take(), 0);
-    assert_answer(OUTCOME_MEASURED, "");
-    assert_int_equal(fixture.result.sample_count, 1);
-    assert_int_equal(take(), 0);
-    assert_answer(OUTCOME_FAULT, "sent an invalid reply: 'samples_ns'");
-    bindings_release(&parameters);
-}
-
 static void unloading_may_cost_the_worker(void **state)
 {
     static const char *const scripts[] = {"unload 1 die 3\n", "unload 1 say hello\n",
@@ -557,7 +537,6 @@ int main(int argc, char **argv)
         CLIENT_TEST(what_becomes_of_a_request_whose_worker_is_lost),
         CLIENT_TEST(an_error_ends_the_run),
         CLIENT_TEST(a_busy_machine_is_not_the_variant_s_fault),
-        CLIENT_TEST(one_sample_is_enough_of_a_slow_variant_only),
         CLIENT_TEST(unloading_may_cost_the_worker),
         CLIENT_TEST(what_could_not_be_sent_is_asked_again),
         CLIENT_TEST(what_could_not_be_read_is_asked_again),

@@ -14,27 +14,6 @@ static void screen(void)
         assert_true(fixture.job.known[i]);
 }
 
-/* A first sample twice as long as the best is enough. */
-static void the_hopeless_get_one_sample(void **state)
-{
-    /* when the second trial is requested, the first is over */
-    fixture_start("compile:us=50 * after 2 trial\n", "us = 20, 21, 50", 10);
-    screen();
-    assert_int_equal(fixture_result(20)->sample_count, 3);
-    assert_int_equal(fixture_result(50)->sample_count, 1);
-}
-
-/* Below 10 us in batches, and so is what could be compared with these. */
-static void what_can_be_compared_is_batched_alike(void **state)
-{
-    fixture_start("", "us = 6, 11, 30", 10);
-    screen();
-    assert_int_equal(fixture_result(6)->runs, SCRIPTED_RUNS);
-    assert_int_equal(fixture_result(11)->runs, SCRIPTED_RUNS);
-    assert_int_equal(fixture_result(11)->sample_count, 3); /* none of the single ones */
-    assert_int_equal(fixture_result(30)->runs, 1);
-}
-
 static void a_variant_may_fail_when_it_is_tried_again(void **state)
 {
     /* the short one comes second, so that the other one is sampled singly first */
@@ -117,8 +96,6 @@ static void a_twin_that_is_tried_again_is_not_its_own_duplicate(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        TUNING_TEST(the_hopeless_get_one_sample),
-        TUNING_TEST(what_can_be_compared_is_batched_alike),
         TUNING_TEST(a_variant_may_fail_when_it_is_tried_again),
         TUNING_TEST(a_closer_look_if_too_many_could_win),
         TUNING_TEST(what_fails_in_a_closer_look_is_out_even_if_no_worker_replaces_the_lost_one),
