@@ -1,4 +1,4 @@
-/* A cluster of this machine and 'far', of which a test plays the hub. Include cmocka.h before. */
+/* A cluster of this machine and 'far', of which a test plays the hub. */
 #ifndef AUTOTUNE_TESTS_PLAYED_NODE_H
 #define AUTOTUNE_TESTS_PLAYED_NODE_H
 

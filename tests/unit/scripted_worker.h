@@ -1,14 +1,8 @@
 /*
  * Worker processes that follow a script. The coordinator starts a worker as /proc/self/exe
  * (base/worker.h), so a test program can be its own workers, and what it tests talks to real
- * processes:
- *
- *     int main(int argc, char **argv)
- *     {
- *         if (argc > 1)
- *             return scripted_worker_main(argv);
- *         ... cmocka_run_group_tests() ...
- *     }
+ * processes: TEST_WORKER(scripted_worker_main) (test.h), or a main() that returns scripted_worker_main(argv)
+ * if it has arguments.
  *
  * Without a script they behave. A compile worker writes a cache entry with one kernel, "kernel", of
  * 32 registers. A device worker says that each variant takes `us` microseconds, which is a

@@ -47,7 +47,7 @@ static void assert_message(json_t *message, const char *expected)
     json_decref(message);
 }
 
-static void messages_arrive_in_order(void **state)
+UNIT_TEST_WITH(messages_arrive_in_order, open_pair, close_pair)
 {
     struct pair *pair = *state;
     struct error error;
@@ -63,7 +63,7 @@ static void messages_arrive_in_order(void **state)
     assert_message(message, "{\"back\":3}");
 }
 
-static void messages_may_come_in_pieces(void **state)
+UNIT_TEST_WITH(messages_may_come_in_pieces, open_pair, close_pair)
 {
     struct pair *pair = *state;
     struct error error;
@@ -85,7 +85,7 @@ static void messages_may_come_in_pieces(void **state)
     assert_message(message, "{\"n\":3}");
 }
 
-static void the_end_of_the_stream(void **state)
+UNIT_TEST_WITH(the_end_of_the_stream, open_pair, close_pair)
 {
     struct pair *pair = *state;
     struct error error;
@@ -100,7 +100,7 @@ static void the_end_of_the_stream(void **state)
 }
 
 /* The test would die of SIGPIPE. */
-static void nobody_at_the_other_end(void **state)
+UNIT_TEST_WITH(nobody_at_the_other_end, open_pair, close_pair)
 {
     struct pair *pair = *state;
     struct error error;
@@ -109,7 +109,7 @@ static void nobody_at_the_other_end(void **state)
     assert_string_equal(error.message, "cannot write to the other process: Broken pipe");
 }
 
-static void lines_that_are_no_message(void **state)
+UNIT_TEST_WITH(lines_that_are_no_message, open_pair, close_pair)
 {
     struct pair *pair = *state;
     static const char *const lines[] = {"hello\n", "{\"n\":\n", "\n", "{} {}\n",
@@ -141,7 +141,7 @@ static void *send_text(void *user)
     return status == 0 ? user : NULL;
 }
 
-static void messages_larger_than_the_socket_holds(void **state)
+UNIT_TEST_WITH(messages_larger_than_the_socket_holds, open_pair, close_pair)
 {
     struct pair *pair = *state;
     size_t length = 5000000;
@@ -171,7 +171,7 @@ static void receive_long(struct channel *channel, size_t length, const char *tai
     memcpy(channel->buffer + length, tail, strlen(tail));
 }
 
-static void messages_end_at_64_mib(void **state)
+UNIT_TEST_WITH(messages_end_at_64_mib, open_pair, close_pair)
 {
     struct pair *pair = *state;
     size_t limit = (size_t)64 * 1024 * 1024;
@@ -187,7 +187,7 @@ static void messages_end_at_64_mib(void **state)
     assert_int_equal(channel_next(&pair->b, &message, &error), 0);
 }
 
-static void bytes_follow_their_object(void **state)
+UNIT_TEST_WITH(bytes_follow_their_object, open_pair, close_pair)
 {
     static const char bytes[] = "{\n\0\xff";
     struct pair *pair = *state;
@@ -229,7 +229,7 @@ static void assert_same_file(int descriptor, int other)
 }
 
 /* Two descriptors, of which the first comes with what is behind a long message. */
-static void descriptors_come_in_order(void **state)
+UNIT_TEST_WITH(descriptors_come_in_order, open_pair, close_pair)
 {
     struct pair *pair = *state;
     struct error error;
@@ -266,7 +266,7 @@ static void descriptors_come_in_order(void **state)
     free(bytes);
 }
 
-static void what_is_kept_is_sent_once(void **state)
+UNIT_TEST_WITH(what_is_kept_is_sent_once, open_pair, close_pair)
 {
     struct pair *pair = *state;
     struct error error;
@@ -283,7 +283,7 @@ static void what_is_kept_is_sent_once(void **state)
     assert_int_equal(channel_find(&pair->b, "1b")->count, 0);
 }
 
-static void text_that_is_no_utf8_is_refused(void **state)
+UNIT_TEST_WITH(text_that_is_no_utf8_is_refused, open_pair, close_pair)
 {
     struct pair *pair = *state;
     struct error error;
@@ -294,7 +294,7 @@ static void text_that_is_no_utf8_is_refused(void **state)
 }
 
 /* A person may run a worker with its input and output in pipes. */
-static void pipes_will_do(void **state)
+UNIT_TEST(pipes_will_do)
 {
     int ends[2];
     struct channel channel;
@@ -310,7 +310,7 @@ static void pipes_will_do(void **state)
     assert_int_equal(close(ends[1]), -1);
 }
 
-static void errors_travel(void **state)
+UNIT_TEST_WITH(errors_travel, open_pair, close_pair)
 {
     struct pair *pair = *state;
     struct error sent;
@@ -328,7 +328,7 @@ static void errors_travel(void **state)
     json_decref(message);
 }
 
-static void errors_that_are_no_utf8_travel_too(void **state)
+UNIT_TEST(errors_that_are_no_utf8_travel_too)
 {
     struct error sent;
     struct error received;
@@ -341,7 +341,7 @@ static void errors_that_are_no_utf8_travel_too(void **state)
     json_decref(message);
 }
 
-static void other_messages_are_no_errors(void **state)
+UNIT_TEST(other_messages_are_no_errors)
 {
     struct error error = {.line = 99};
     static const char *const texts[] = {"{}", "{\"event\":\"done\"}", "{\"event\":1}"};
@@ -356,27 +356,4 @@ static void other_messages_are_no_errors(void **state)
     assert_int_equal(message_error(message, &error), ERROR_WORKER);
     assert_string_equal(error.message, "a worker failed without giving a reason");
     json_decref(message);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_pair, close_pair)
-    const struct CMUnitTest tests[] = {
-        TEST(messages_arrive_in_order),
-        TEST(messages_may_come_in_pieces),
-        TEST(the_end_of_the_stream),
-        TEST(nobody_at_the_other_end),
-        TEST(lines_that_are_no_message),
-        TEST(messages_larger_than_the_socket_holds),
-        TEST(messages_end_at_64_mib),
-        TEST(bytes_follow_their_object),
-        TEST(descriptors_come_in_order),
-        TEST(what_is_kept_is_sent_once),
-        TEST(text_that_is_no_utf8_is_refused),
-        cmocka_unit_test(pipes_will_do),
-        TEST(errors_travel),
-        cmocka_unit_test(errors_that_are_no_utf8_travel_too),
-        cmocka_unit_test(other_messages_are_no_errors),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

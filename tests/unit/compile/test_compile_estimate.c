@@ -154,7 +154,7 @@ static double some_are_slow(size_t index)
     return index % 4 == 0 ? 0.3 : 0.06;
 }
 
-static void the_time_left_is_right_within_two(void **state)
+UNIT_TEST(the_time_left_is_right_within_two)
 {
     static const struct {
         size_t workers, counts[2];
@@ -176,7 +176,7 @@ static void the_time_left_is_right_within_two(void **state)
     }
 }
 
-static void before_anything_is_done_nothing_is_known(void **state)
+UNIT_TEST(before_anything_is_done_nothing_is_known)
 {
     struct compile_estimate estimate = {0};
     size_t kind = compile_estimate_kind(&estimate, "first");
@@ -184,13 +184,4 @@ static void before_anything_is_done_nothing_is_known(void **state)
     compile_estimate_add(&estimate, kind);
     assert_true(compile_estimate_left_s(&estimate, 4) == 0);
     compile_estimate_release(&estimate);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_time_left_is_right_within_two),
-        cmocka_unit_test(before_anything_is_done_nothing_is_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

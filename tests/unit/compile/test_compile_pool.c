@@ -13,17 +13,13 @@
 #include "unit/scratch.h"
 #include "unit/scripted_worker.h"
 
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "unit/played_node.h"
+
+#include "unit/test.h"
 
 /* Seconds after which a worker that never answers is given up. */
 #define HANG_S "0.5"
@@ -63,7 +59,7 @@ static int leave(void **state)
 }
 
 /* A test may leave its last pool, which then ends. */
-#define POOL_TEST(function) cmocka_unit_test_setup_teardown(function, scratch_enter, leave)
+#define POOL_TEST(function) UNIT_TEST_WITH(function, scratch_enter, leave)
 
 /* A source; it lasts until the next one of the hash is made. */
 static const struct source *source_of(const char *hash, const char *text)
@@ -135,7 +131,7 @@ static void assert_order(const char *expected)
 
 /* --- workers that behave --- */
 
-static void requests_with_the_same_key_are_one_job(void **state)
+POOL_TEST(requests_with_the_same_key_are_one_job)
 {
     start("", 2, 10);
     struct compile_job *job = request(20, false);
@@ -152,7 +148,7 @@ static void requests_with_the_same_key_are_one_job(void **state)
     assert_int_equal(compile_pool_counts(fixture.pool).written_bytes, 2 * entry.st_size);
 }
 
-static void what_the_compiler_refuses_is_in_the_cache_too(void **state)
+POOL_TEST(what_the_compiler_refuses_is_in_the_cache_too)
 {
     for (int i = 0; i < 2; i++) {
         start("compile * refuse source.cu(1): error: no", 1, 10);
@@ -164,7 +160,7 @@ static void what_the_compiler_refuses_is_in_the_cache_too(void **state)
     assert_int_equal(scripted_worker_count("compile"), 1);
 }
 
-static void urgent_jobs_go_first(void **state)
+POOL_TEST(urgent_jobs_go_first)
 {
     start("", 1, 10);
     struct compile_job *jobs[] = {request(20, false), request(21, false), request(22, true),
@@ -175,7 +171,7 @@ static void urgent_jobs_go_first(void **state)
 }
 
 /* Of three jobs for one worker, the one under way and one that waits are dropped. */
-static void what_nobody_wants_any_more_is_not_compiled(void **state)
+POOL_TEST(what_nobody_wants_any_more_is_not_compiled)
 {
     start("compile:us=1 1 hang\n", 1, 10);
     struct compile_job *first = request(1, false);
@@ -196,7 +192,7 @@ static void what_nobody_wants_any_more_is_not_compiled(void **state)
 /* --- at the greeting --- */
 
 /* The toolkit was updated while the run was under way. */
-static void a_compiler_that_is_exchanged_during_the_run_is_named_as_such(void **state)
+POOL_TEST(a_compiler_that_is_exchanged_during_the_run_is_named_as_such)
 {
     const char *version;
     int status = 0;
@@ -215,7 +211,7 @@ static void a_compiler_that_is_exchanged_during_the_run_is_named_as_such(void **
 }
 
 /* The first two are replaced; the third is the last. */
-static void three_that_never_greet_end_the_run(void **state)
+POOL_TEST(three_that_never_greet_end_the_run)
 {
     static const char *const scripts[] = {
         "die 3",
@@ -244,7 +240,7 @@ static void three_that_never_greet_end_the_run(void **state)
     }
 }
 
-static void one_that_dies_at_its_greeting_is_replaced(void **state)
+POOL_TEST(one_that_dies_at_its_greeting_is_replaced)
 {
     start("compiler 1-2 die 3\n", 1, 10);
     assert_compiled(request(20, false));
@@ -254,7 +250,7 @@ static void one_that_dies_at_its_greeting_is_replaced(void **state)
 /* --- at a job --- */
 
 /* Of three jobs the second meets the script; the others must be done. */
-static void a_job_that_costs_its_worker_fails_alone(void **state)
+POOL_TEST(a_job_that_costs_its_worker_fails_alone)
 {
     static const char invalid[] = "the compiler sent an invalid message";
     static const struct {
@@ -289,7 +285,7 @@ static void a_job_that_costs_its_worker_fails_alone(void **state)
 }
 
 /* Each job needs a fifth of its limit in CPU time, and gets a ninth of the processor. */
-static void a_busy_machine_is_not_the_variant_s_fault(void **state)
+POOL_TEST(a_busy_machine_is_not_the_variant_s_fault)
 {
     struct busy_machine machine;
     start("compile * busy 60\n", 1, 0.3);
@@ -302,7 +298,7 @@ static void a_busy_machine_is_not_the_variant_s_fault(void **state)
 }
 
 /* A scheduler sends the last three to every process of a job; the coordinator decides what they mean. */
-static void a_signal_from_outside_costs_nothing(void **state)
+POOL_TEST(a_signal_from_outside_costs_nothing)
 {
     static const struct {
         const char *script;
@@ -329,7 +325,7 @@ static void a_signal_from_outside_costs_nothing(void **state)
     }
 }
 
-static void one_that_could_not_be_asked_is_replaced(void **state)
+POOL_TEST(one_that_could_not_be_asked_is_replaced)
 {
     start("", 1, 10);
     failing_sends = 1;
@@ -338,7 +334,7 @@ static void one_that_could_not_be_asked_is_replaced(void **state)
 }
 
 /* As when each try takes all of the machine's memory. */
-static void one_killed_again_and_again_is_given_up(void **state)
+POOL_TEST(one_killed_again_and_again_is_given_up)
 {
     start("compile:us=1 * signal 9\n", 1, 10);
     struct compile_job *unlucky = request(1, false);
@@ -347,7 +343,7 @@ static void one_killed_again_and_again_is_given_up(void **state)
 }
 
 /* It is no variant's fault. */
-static void a_cache_that_cannot_be_written_ends_the_run(void **state)
+POOL_TEST(a_cache_that_cannot_be_written_ends_the_run)
 {
     assert_int_equal(scratch_write("cache", ""), 0); /* a file in place of the folder */
     start("", 1, 10);
@@ -357,7 +353,7 @@ static void a_cache_that_cannot_be_written_ends_the_run(void **state)
 }
 
 /* More than a socket holds, and nobody reads: the deadline holds all the same. */
-static void a_source_that_is_not_read_does_not_block(void **state)
+POOL_TEST(a_source_that_is_not_read_does_not_block)
 {
     enum { BYTES = 4 << 20 };
     struct options options = {0};
@@ -427,10 +423,9 @@ static int leave_cluster(void **state)
     return status;
 }
 
-#define CLUSTER_TEST(function)                                                                     \
-    cmocka_unit_test_setup_teardown(function, scratch_enter, leave_cluster)
+#define CLUSTER_TEST(function) UNIT_TEST_WITH(function, scratch_enter, leave_cluster)
 
-static void a_node_with_another_compiler_is_refused_by_name(void **state)
+CLUSTER_TEST(a_node_with_another_compiler_is_refused_by_name)
 {
     start_cluster();
     greet("13.0+1a2b3c4d");
@@ -440,7 +435,7 @@ static void a_node_with_another_compiler_is_refused_by_name(void **state)
                            "node 'far' has NVRTC 13.0+1a2b3c4d, and others have 13.0 ("));
 }
 
-static void the_job_of_a_node_that_is_lost_goes_to_another(void **state)
+CLUSTER_TEST(the_job_of_a_node_that_is_lost_goes_to_another)
 {
     hold_job();
     assert_false(cluster.jobs[1]->done);
@@ -451,7 +446,7 @@ static void the_job_of_a_node_that_is_lost_goes_to_another(void **state)
     assert_int_equal(compile_pool_counts(fixture.pool).workers, 1);
 }
 
-static void a_slow_node_holds_up_nobody_who_is_idle(void **state)
+CLUSTER_TEST(a_slow_node_holds_up_nobody_who_is_idle)
 {
     size_t left;
     hold_job();
@@ -477,7 +472,7 @@ static void await_copy(void)
         assert_int_equal(event_loop_step(&fixture.loop, clock_ns() + 10000000, &fixture.error), 0);
 }
 
-static void a_job_that_was_given_twice_is_done_once(void **state)
+CLUSTER_TEST(a_job_that_was_given_twice_is_done_once)
 {
     hold_job();
     scripted_worker_script("compile * hang");
@@ -502,7 +497,7 @@ static void a_job_that_was_given_twice_is_done_once(void **state)
     assert_int_equal(compile_pool_share(fixture.pool, 1).jobs, 1);
 }
 
-static void a_job_that_was_given_twice_survives_one_of_the_two(void **state)
+CLUSTER_TEST(a_job_that_was_given_twice_survives_one_of_the_two)
 {
     hold_job();
     scripted_worker_script("compile * late 300");
@@ -514,30 +509,4 @@ static void a_job_that_was_given_twice_survives_one_of_the_two(void **state)
     assert_int_equal(compile_pool_counts(fixture.pool).done, 2);
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        CLUSTER_TEST(a_slow_node_holds_up_nobody_who_is_idle),
-        CLUSTER_TEST(a_job_that_was_given_twice_is_done_once),
-        CLUSTER_TEST(a_job_that_was_given_twice_survives_one_of_the_two),
-        POOL_TEST(requests_with_the_same_key_are_one_job),
-        CLUSTER_TEST(a_node_with_another_compiler_is_refused_by_name),
-        CLUSTER_TEST(the_job_of_a_node_that_is_lost_goes_to_another),
-        POOL_TEST(what_the_compiler_refuses_is_in_the_cache_too),
-        POOL_TEST(urgent_jobs_go_first),
-        POOL_TEST(what_nobody_wants_any_more_is_not_compiled),
-        POOL_TEST(one_that_dies_at_its_greeting_is_replaced),
-        POOL_TEST(three_that_never_greet_end_the_run),
-        POOL_TEST(a_compiler_that_is_exchanged_during_the_run_is_named_as_such),
-        POOL_TEST(a_job_that_costs_its_worker_fails_alone),
-        POOL_TEST(a_busy_machine_is_not_the_variant_s_fault),
-        POOL_TEST(a_signal_from_outside_costs_nothing),
-        POOL_TEST(one_that_could_not_be_asked_is_replaced),
-        POOL_TEST(one_killed_again_and_again_is_given_up),
-        POOL_TEST(a_cache_that_cannot_be_written_ends_the_run),
-        POOL_TEST(a_source_that_is_not_read_does_not_block),
-    };
-    if (argc > 1)
-        return scripted_worker_main(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_WORKER(scripted_worker_main)

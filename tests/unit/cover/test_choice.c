@@ -50,7 +50,7 @@ static double not_measured(size_t configuration, double n)
     return configuration == 0 && n > 4096 ? TIME_MISSING : n * (1 + 0.05 * (double)configuration);
 }
 
-static void test_the_few_that_lose_least_together_are_chosen(void **state)
+UNIT_TEST(test_the_few_that_lose_least_together_are_chosen)
 {
     static const struct {
         const char *name;
@@ -88,7 +88,7 @@ static double none_works(size_t configuration, double n)
     return n > 4096 ? TIME_FAILED : n;
 }
 
-static void test_a_size_at_which_everything_fails_counts_for_nothing(void **state)
+UNIT_TEST(test_a_size_at_which_everything_fails_counts_for_nothing)
 {
     struct invented invented;
     size_t chosen[1] = {0};
@@ -116,7 +116,7 @@ static double best_three(const struct losses *losses)
     return least;
 }
 
-static void test_the_choice_is_near_the_best_of_all_sets(void **state)
+UNIT_TEST(test_the_choice_is_near_the_best_of_all_sets)
 {
     for (size_t sizes = 3; sizes < 12; sizes++) {
         struct invented invented;
@@ -150,19 +150,8 @@ static void assert_chosen_alone(double from, size_t expected)
     invented_release(&invented);
 }
 
-static void test_a_single_bad_size_does_not_decide_but_several_do(void **state)
+UNIT_TEST(test_a_single_bad_size_does_not_decide_but_several_do)
 {
     assert_chosen_alone(1024 * pow(2, 18.5), 0); /* the last size is bad */
     assert_chosen_alone(1024 * pow(2, 15.5), 1); /* a fifth of them are */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_few_that_lose_least_together_are_chosen),
-        cmocka_unit_test(test_a_size_at_which_everything_fails_counts_for_nothing),
-        cmocka_unit_test(test_the_choice_is_near_the_best_of_all_sets),
-        cmocka_unit_test(test_a_single_bad_size_does_not_decide_but_several_do),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

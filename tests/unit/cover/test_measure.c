@@ -213,10 +213,7 @@ int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
 
 static void put_file(const char *path, const char *text)
 {
-    FILE *stream = fopen(path, "w");
-    assert_non_null(stream);
-    assert_true(fputs(text, stream) >= 0);
-    assert_int_equal(fclose(stream), 0);
+    assert_int_equal(scratch_write(path, text), 0);
 }
 
 static void put_product(void)
@@ -395,7 +392,17 @@ static struct quality make_cover(time_formula *formula, double noise, double bud
 
 /* --- tests --- */
 
-static void sizes_that_nobody_measured_lose_little(void **state)
+/* A folder with the sums; a test of other kernels overwrites the sweep. */
+static int enter_with_sum(void **state)
+{
+    int status = scratch_enter(state);
+    put_sum("", "");
+    return status;
+}
+
+#define COVER_TEST(function) UNIT_TEST_WITH(function, enter_with_sum, scratch_leave)
+
+COVER_TEST(sizes_that_nobody_measured_lose_little)
 {
     struct quality quality = make_cover(in_waves, 0.01, 0);
     assert_true(machine.configurations <= 4 && quality.mean > 0.995 && quality.worst > 0.84);
@@ -404,7 +411,7 @@ static void sizes_that_nobody_measured_lose_little(void **state)
     assert_true(machine.configurations <= 4 && quality.mean > 0.995 && quality.worst > 0.95);
 }
 
-static void two_values_with_jumps_lose_little(void **state)
+COVER_TEST(two_values_with_jumps_lose_little)
 {
     put_product();
     struct quality quality = make_cover(shared_tiles, 0.01, 0);
@@ -412,27 +419,27 @@ static void two_values_with_jumps_lose_little(void **state)
                 quality.mean > 0.98); /* the number of blocks that share a tile jumps */
 }
 
-static void one_that_is_best_everywhere_is_shipped_alone(void **state)
+COVER_TEST(one_that_is_best_everywhere_is_shipped_alone)
 {
     struct quality quality = make_cover(one_is_best, 0.003, 0);
     assert_int_equal(machine.configurations, 1);
     assert_true(quality.worst > 0.999);
 }
 
-static void of_ties_one_is_shipped(void **state)
+COVER_TEST(of_ties_one_is_shipped)
 {
     (void)make_cover(all_tie, 0.01, 0);
     assert_int_equal(machine.configurations, 1);
 }
 
-static void what_fails_at_some_sizes_is_not_chosen_there(void **state)
+COVER_TEST(what_fails_at_some_sizes_is_not_chosen_there)
 {
     struct quality quality = make_cover(some_fail, 0.01, 0);
     assert_int_equal(quality.failures, 0);
     assert_true(quality.mean > 0.995 && quality.worst > 0.84);
 }
 
-static void what_is_wrong_at_some_sizes_is_replaced(void **state)
+COVER_TEST(what_is_wrong_at_some_sizes_is_replaced)
 {
     (void)make_cover(overflows, 0.01, 0);
     assert_int_equal(machine.most_loads, 4);
@@ -440,13 +447,13 @@ static void what_is_wrong_at_some_sizes_is_replaced(void **state)
     assert_int_equal(machine.measured, 40);
 }
 
-static void where_everything_fails_it_is_not_tried_for_ever(void **state)
+COVER_TEST(where_everything_fails_it_is_not_tried_for_ever)
 {
     (void)make_cover(large_fail, 0.01, 0);
     assert_true(machine.tuned < 20);
 }
 
-static void where_there_was_no_time_to_tune_the_cover_is_measured(void **state)
+COVER_TEST(where_there_was_no_time_to_tune_the_cover_is_measured)
 {
     machine.starving = true;
     struct quality quality = make_cover(in_waves, 0.01, 5);
@@ -456,7 +463,7 @@ static void where_there_was_no_time_to_tune_the_cover_is_measured(void **state)
     assert_true(quality.mean > 0.99);
 }
 
-static void a_budget_is_kept(void **state)
+COVER_TEST(a_budget_is_kept)
 {
     const double budget_s = 2;
     struct quality quality = make_cover(in_waves, 0.01, budget_s);
@@ -467,7 +474,7 @@ static void a_budget_is_kept(void **state)
 #define EXTENT "extent_of_this_problem_number_"
 
 /* The sizes of a cover fit into the lines of a tuned INI; as many times as there are candidates might not. */
-static void estimates_of_many_candidates_are_known(void **state)
+COVER_TEST(estimates_of_many_candidates_are_known)
 {
     const int64_t size[] = {1000000000, 1000000000, 1000000000, 1000000000};
     const struct sweep_request request = {.path = "sweep.ini"};
@@ -502,32 +509,4 @@ static void estimates_of_many_candidates_are_known(void **state)
     free(estimates);
     cover_session_release(&session);
     sweep_release(&sweep);
-}
-
-/* A folder with the sums; a test of other kernels overwrites the sweep. */
-static int enter_with_sum(void **state)
-{
-    int status = scratch_enter(state);
-    put_sum("", "");
-    return status;
-}
-
-#define COVER_TEST(function)                                                                       \
-    cmocka_unit_test_setup_teardown(function, enter_with_sum, scratch_leave)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        COVER_TEST(sizes_that_nobody_measured_lose_little),
-        COVER_TEST(two_values_with_jumps_lose_little),
-        COVER_TEST(one_that_is_best_everywhere_is_shipped_alone),
-        COVER_TEST(of_ties_one_is_shipped),
-        COVER_TEST(what_fails_at_some_sizes_is_not_chosen_there),
-        COVER_TEST(what_is_wrong_at_some_sizes_is_replaced),
-        COVER_TEST(where_everything_fails_it_is_not_tried_for_ever),
-        COVER_TEST(where_there_was_no_time_to_tune_the_cover_is_measured),
-        COVER_TEST(a_budget_is_kept),
-        COVER_TEST(estimates_of_many_candidates_are_known),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,7 @@
 #include "base/alloc.h"
 #include "cover/selection.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "unit/test.h"
 
 enum { SIZES = 3 };
 
@@ -62,7 +57,7 @@ static bool nominate(size_t limit)
                              limit);
 }
 
-static void test_what_is_refuted_is_not_nominated(void **state)
+UNIT_TEST_WITH(test_what_is_refuted_is_not_nominated, NULL, leave)
 {
     scene_init(3);
     for (size_t i = 0; i < SIZES; i++) {
@@ -77,7 +72,7 @@ static void test_what_is_refuted_is_not_nominated(void **state)
     assert_int_equal(block_of(1), 256);
 }
 
-static void test_the_fastest_of_each_size_are_nominated(void **state)
+UNIT_TEST_WITH(test_the_fastest_of_each_size_are_nominated, NULL, leave)
 {
     scene_init(4);
     for (size_t i = 0; i < SIZES; i++) {
@@ -94,7 +89,7 @@ static void test_the_fastest_of_each_size_are_nominated(void **state)
 }
 
 /* First those that lose least together, then the second of each size. */
-static void test_the_limit_leaves_out_lower_ranks(void **state)
+UNIT_TEST_WITH(test_the_limit_leaves_out_lower_ranks, NULL, leave)
 {
     scene_init(1000);
     for (size_t i = 0; i < SIZES; i++)
@@ -106,7 +101,7 @@ static void test_the_limit_leaves_out_lower_ranks(void **state)
         assert_int_equal(block_of(i) / 1000, i < SIZES ? 1 : 2);
 }
 
-static void test_a_winner_that_was_not_tried_elsewhere_is_nominated(void **state)
+UNIT_TEST_WITH(test_a_winner_that_was_not_tried_elsewhere_is_nominated, NULL, leave)
 {
     scene_init(1000);
     for (size_t i = 0; i < SIZES; i++)
@@ -117,7 +112,7 @@ static void test_a_winner_that_was_not_tried_elsewhere_is_nominated(void **state
     assert_int_equal(block_of(0) + block_of(1), 64 + 512);
 }
 
-static void test_times_tell_failed_from_not_tried(void **state)
+UNIT_TEST_WITH(test_times_tell_failed_from_not_tried, NULL, leave)
 {
     scene_init(2);
     add(0, 64, 100);
@@ -137,16 +132,4 @@ static void test_times_tell_failed_from_not_tried(void **state)
     assert_true(times[SIZES + 2] == TIME_RULED_OUT);
     free(times);
     bindings_release(&parameters);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_what_is_refuted_is_not_nominated, leave),
-        cmocka_unit_test_teardown(test_the_fastest_of_each_size_are_nominated, leave),
-        cmocka_unit_test_teardown(test_the_limit_leaves_out_lower_ranks, leave),
-        cmocka_unit_test_teardown(test_a_winner_that_was_not_tried_elsewhere_is_nominated, leave),
-        cmocka_unit_test_teardown(test_times_tell_failed_from_not_tried, leave),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static bool has(const struct sizes *sizes, int64_t value)
     return false;
 }
 
-static void test_the_first_sizes_have_both_ends_and_spread_evenly(void **state)
+UNIT_TEST(test_the_first_sizes_have_both_ends_and_spread_evenly)
 {
     struct scene scene;
     scene_init(&scene, 1, 10, 26, NULL);
@@ -72,7 +72,7 @@ static void test_the_first_sizes_have_both_ends_and_spread_evenly(void **state)
     scene_release(&scene);
 }
 
-static void test_constraints_on_the_problem_limit_the_range(void **state)
+UNIT_TEST(test_constraints_on_the_problem_limit_the_range)
 {
     struct scene scene;
     scene_init(&scene, 3, 4, 13, "m * n * k <= 2^30 and m % 16 == 0");
@@ -86,7 +86,7 @@ static void test_constraints_on_the_problem_limit_the_range(void **state)
     scene_release(&scene);
 }
 
-static void test_a_range_that_constraints_leave_empty_is_an_error(void **state)
+UNIT_TEST(test_a_range_that_constraints_leave_empty_is_an_error)
 {
     struct scene scene;
     struct error error;
@@ -96,7 +96,7 @@ static void test_a_range_that_constraints_leave_empty_is_an_error(void **state)
     scene_release(&scene);
 }
 
-static void test_a_range_of_one_size_has_one(void **state)
+UNIT_TEST(test_a_range_of_one_size_has_one)
 {
     struct scene scene;
     scene_init(&scene, 2, 8, 8, NULL);
@@ -105,7 +105,7 @@ static void test_a_range_of_one_size_has_one(void **state)
     scene_release(&scene);
 }
 
-static void test_problems_become_sizes_only_within_the_range(void **state)
+UNIT_TEST(test_problems_become_sizes_only_within_the_range)
 {
     struct scene scene;
     struct bindings problem = {0};
@@ -124,16 +124,4 @@ static void test_problems_become_sizes_only_within_the_range(void **state)
     assert_false(problem_range_size(&scene.range, &problem, back));
     bindings_release(&problem);
     scene_release(&scene);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_first_sizes_have_both_ends_and_spread_evenly),
-        cmocka_unit_test(test_constraints_on_the_problem_limit_the_range),
-        cmocka_unit_test(test_a_range_that_constraints_leave_empty_is_an_error),
-        cmocka_unit_test(test_a_range_of_one_size_has_one),
-        cmocka_unit_test(test_problems_become_sizes_only_within_the_range),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

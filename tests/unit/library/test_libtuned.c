@@ -234,12 +234,10 @@ static struct tuned_match find(const struct tuned_table *table, const char *word
     assert_int_equal(tuned_find(table, &question->query, &match), 0);
     return match;
 }
+
 static void write_text(const char *path, const char *text)
 {
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    assert_true(fputs(text, file) >= 0);
-    assert_int_equal(fclose(file), 0);
+    assert_int_equal(scratch_write(path, text), 0);
 }
 
 static const char template_text[] =

@@ -34,7 +34,7 @@ static void write_entry(const char *path, struct tuned_entry *entry)
 }
 
 /* What is read is written back to the byte, with comments, and is one cover. */
-static void test_a_cover_reads_back_as_it_was(void **state)
+UNIT_TEST_WITH(test_a_cover_reads_back_as_it_was, scratch_enter, scratch_leave)
 {
     struct tuned_file tuned;
     (void)scratch_write("tuned.ini", "; mine\n" COVER "; a comment on the rule\n");
@@ -57,7 +57,7 @@ static void test_a_cover_reads_back_as_it_was(void **state)
 }
 
 /* Tuning a size leaves it alone; a new cover takes its place. */
-static void test_a_cover_is_kept_until_a_cover_replaces_it(void **state)
+UNIT_TEST_WITH(test_a_cover_is_kept_until_a_cover_replaces_it, scratch_enter, scratch_leave)
 {
     struct tuned_file tuned;
     struct tuned_entry size = fixture_entry();
@@ -80,7 +80,7 @@ static void test_a_cover_is_kept_until_a_cover_replaces_it(void **state)
     tuned_file_release(&tuned);
 }
 
-static void test_a_cover_of_another_version_stays_in_the_file(void **state)
+UNIT_TEST_WITH(test_a_cover_of_another_version_stays_in_the_file, scratch_enter, scratch_leave)
 {
     struct tuned_file tuned;
     struct tuned_entry size = fixture_entry();
@@ -104,7 +104,7 @@ static void test_a_cover_of_another_version_stays_in_the_file(void **state)
     free(after);
 }
 
-static void test_libtuned_chooses_the_same(void **state)
+UNIT_TEST_WITH(test_libtuned_chooses_the_same, scratch_enter, scratch_leave)
 {
     struct tuned_entry entry = fixture_entry();
     struct tuned_table *table;
@@ -131,15 +131,4 @@ static void test_libtuned_chooses_the_same(void **state)
     }
     tuned_free(table);
     tuned_entry_release(&entry);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SCRATCH_TEST(test_a_cover_reads_back_as_it_was),
-        SCRATCH_TEST(test_a_cover_is_kept_until_a_cover_replaces_it),
-        SCRATCH_TEST(test_a_cover_of_another_version_stays_in_the_file),
-        SCRATCH_TEST(test_libtuned_chooses_the_same),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,7 +102,9 @@ static void store(struct record *record, struct study *stored)
         check(record_finish(record, key, stored, &error));
 }
 
-static void test_studies_read_back_as_they_were(void **state)
+#define RECORD_TEST(function) UNIT_TEST_WITH(function, scratch_enter, leave)
+
+RECORD_TEST(test_studies_read_back_as_they_were)
 {
     fixture_study(&study);
     study.conditions = (struct gpu_conditions){true, 12, 3, 1950.25, 1};
@@ -137,7 +139,7 @@ static struct study take_up(struct record *record)
 }
 
 /* What another tool measured: no winner, and nothing that autotune's own study takes up. */
-static void test_imported_results_are_kept_apart(void **state)
+RECORD_TEST(test_imported_results_are_kept_apart)
 {
     struct study foreign;
     struct study own;
@@ -236,7 +238,7 @@ static void count_until_tried_again(enum outcome outcome, const char *driver, co
 }
 
 /* A run that has nothing to do with what an older driver measured does not take back what a newer one found. */
-static void test_a_failure_outlives_earlier_results_that_are_taken_up_later(void **state)
+RECORD_TEST(test_a_failure_outlives_earlier_results_that_are_taken_up_later)
 {
     static const char *const drivers[] = {"1.0", "2.0", "1.0"};
     fixture_study(&study);
@@ -255,7 +257,7 @@ static void test_a_failure_outlives_earlier_results_that_are_taken_up_later(void
     record_close(record);
 }
 
-static void test_a_failure_counts_until_the_variant_is_tried_again(void **state)
+RECORD_TEST(test_a_failure_counts_until_the_variant_is_tried_again)
 {
     count_until_tried_again(OUTCOME_FAULT, NULL, NULL, true);
     count_until_tried_again(OUTCOME_FAULT, "99.9", NULL, false);
@@ -267,8 +269,7 @@ static void test_a_failure_counts_until_the_variant_is_tried_again(void **state)
 
 /* A constraint on compiled kernels that the sweep now has rules out what failed; the record shows that, and
  * knows of the failure, which the same code does not take back. */
-static void
-test_neither_a_constraint_nor_another_run_takes_a_failure_of_the_study_back(void **state)
+RECORD_TEST(test_neither_a_constraint_nor_another_run_takes_a_failure_of_the_study_back)
 {
     struct study again;
     fixture_study(&study);
@@ -307,7 +308,7 @@ test_neither_a_constraint_nor_another_run_takes_a_failure_of_the_study_back(void
 }
 
 /* A run whose toolkit changed takes back what it has stored, but not what earlier ones found. */
-static void test_a_run_that_is_withdrawn_takes_no_earlier_failure_with_it(void **state)
+RECORD_TEST(test_a_run_that_is_withdrawn_takes_no_earlier_failure_with_it)
 {
     struct study again;
     fixture_study(&study);
@@ -337,7 +338,7 @@ static void test_a_run_that_is_withdrawn_takes_no_earlier_failure_with_it(void *
 
 /* A variant that failed on some data still counts as failed when these data come back, whatever it did on
  * others in between; on others, such as corrected ones, it does not. */
-static void test_on_other_data_nothing_takes_a_failure_back_for_the_present_ones(void **state)
+RECORD_TEST(test_on_other_data_nothing_takes_a_failure_back_for_the_present_ones)
 {
     fixture_study(&study);
     struct record *record = open_record("record.sqlite");
@@ -366,7 +367,7 @@ static double near_median(const struct study *stored, int64_t block_size)
 }
 
 /* A search asks for what was measured of the kernel elsewhere: the nearest first, its own left out. */
-static void test_near_studies_are_of_other_problems_and_gpus(void **state)
+RECORD_TEST(test_near_studies_are_of_other_problems_and_gpus)
 {
     struct study own;
     struct study *near;
@@ -403,7 +404,7 @@ static void test_near_studies_are_of_other_problems_and_gpus(void **state)
     study_release(&own);
 }
 
-static void test_takes_up_an_interrupted_study(void **state)
+RECORD_TEST(test_takes_up_an_interrupted_study)
 {
     struct study resumed;
     int64_t first = 0;
@@ -449,7 +450,7 @@ static size_t count_marks(const struct study *stored)
 
 /* A run that judges other variants of the same study withdraws the verdict, judges its own, and
  * leaves the results of the others. */
-static void test_a_verdict_is_on_the_variants_that_it_judged(void **state)
+RECORD_TEST(test_a_verdict_is_on_the_variants_that_it_judged)
 {
     fixture_study(&study);
     size_t whole = study.result_count;
@@ -524,7 +525,7 @@ static bool taken_up(struct record *record, enum change change, bool afresh)
     return id == 1;
 }
 
-static void test_takes_up_the_same_subject_only(void **state)
+RECORD_TEST(test_takes_up_the_same_subject_only)
 {
     struct record *record = open_record("record.sqlite");
     for (enum change change = NOTHING; change <= MEMORY; change++)
@@ -542,7 +543,7 @@ static void store_two(struct record *record, size_t first)
 }
 
 /* Two runs share a study; the variants that each judges are not those of the other. */
-static void test_a_verdict_is_not_on_the_variants_of_another_run(void **state)
+RECORD_TEST(test_a_verdict_is_not_on_the_variants_of_another_run)
 {
     fixture_study(&study);
     size_t whole = study.result_count;
@@ -567,7 +568,7 @@ static void test_a_verdict_is_not_on_the_variants_of_another_run(void **state)
 
 /* Two runs share a study, on two GPUs: what crashed in one has not won because the other measured it. A
  * screening may have given what hung more time. */
-static void test_what_fails_in_another_run_does_not_win(void **state)
+RECORD_TEST(test_what_fails_in_another_run_does_not_win)
 {
     fixture_study(&study);
     const size_t winner = study.winner;
@@ -601,7 +602,7 @@ static void test_what_fails_in_another_run_does_not_win(void **state)
 }
 
 /* Another kernel of the template, or a cover's rounds, run the same code. */
-static void test_what_failed_under_another_name_is_not_the_winner_any_more(void **state)
+RECORD_TEST(test_what_failed_under_another_name_is_not_the_winner_any_more)
 {
     const struct {
         enum outcome outcome;
@@ -651,7 +652,7 @@ static void test_what_failed_under_another_name_is_not_the_winner_any_more(void 
 }
 
 /* The other name is taken up again, and measures nothing. */
-static void test_a_timeout_under_another_name_counts_only_if_it_came_later(void **state)
+RECORD_TEST(test_a_timeout_under_another_name_counts_only_if_it_came_later)
 {
     fixture_study(&study);
     struct result *result = &study.results[study.winner];
@@ -688,7 +689,7 @@ static int64_t count_of(const char *path, const char *sql)
     return count;
 }
 
-static void test_keeps_the_samples_of_both_phases(void **state)
+RECORD_TEST(test_keeps_the_samples_of_both_phases)
 {
     fixture_study(&study);
     struct result *result = &study.results[0];
@@ -717,7 +718,7 @@ static void test_keeps_the_samples_of_both_phases(void **state)
     study_release(&subject);
 }
 
-static void test_views_answer_a_users_questions(void **state)
+RECORD_TEST(test_views_answer_a_users_questions)
 {
     fixture_study(&study);
     struct record *record = open_record("record.sqlite");
@@ -776,7 +777,7 @@ static void execute(const char *path, const char *sql)
     assert_int_equal(sqlite3_close(database), SQLITE_OK);
 }
 
-static void test_foreign_files_are_kept(void **state)
+RECORD_TEST(test_foreign_files_are_kept)
 {
     assert_int_equal(scratch_write("notes.txt",
                                    "just some notes, long enough to be looked at as a header "
@@ -789,7 +790,7 @@ static void test_foreign_files_are_kept(void **state)
     assert_set_aside("other.sqlite", "other.sqlite.damaged-1", false);
 }
 
-static void test_a_newer_record_is_refused_and_left_alone(void **state)
+RECORD_TEST(test_a_newer_record_is_refused_and_left_alone)
 {
     struct record *record = NULL;
     struct record_repair repair;
@@ -802,7 +803,7 @@ static void test_a_newer_record_is_refused_and_left_alone(void **state)
     assert_unreadable("newer.sqlite", "a newer autotune wrote this record (version 99");
 }
 
-static void test_an_older_record_is_set_aside_whole(void **state)
+RECORD_TEST(test_an_older_record_is_set_aside_whole)
 {
     fixture_study(&study);
     for (int i = 1; i <= 2; i++) {
@@ -819,7 +820,7 @@ static void test_an_older_record_is_set_aside_whole(void **state)
     }
 }
 
-static void test_a_changed_table_is_damage(void **state)
+RECORD_TEST(test_a_changed_table_is_damage)
 {
     record_close(open_record("record.sqlite"));
     execute("record.sqlite", "CREATE TABLE mine (note TEXT)");
@@ -829,7 +830,7 @@ static void test_a_changed_table_is_damage(void **state)
     assert_set_aside("record.sqlite", "record.sqlite.damaged-1", false);
 }
 
-static void test_a_removed_record_is_not_written_to(void **state)
+RECORD_TEST(test_a_removed_record_is_not_written_to)
 {
     struct record *record = open_record("record.sqlite");
     struct study subject;
@@ -868,7 +869,7 @@ static int write_as(int number)
     return result;
 }
 
-static void test_several_processes_write_at_once(void **state)
+RECORD_TEST(test_several_processes_write_at_once)
 {
     enum { WRITERS = 6 };
     pid_t children[WRITERS];
@@ -899,7 +900,7 @@ static int read_closed_folder(void)
     return record_studies(record, &studies, &count, NULL) == 0 && count == 1 ? 0 : 4;
 }
 
-static void test_reads_a_record_in_a_closed_folder(void **state)
+RECORD_TEST(test_reads_a_record_in_a_closed_folder)
 {
     assert_int_equal(mkdir("closed", 0755), 0);
     assert_int_equal(chmod(*state, 0755), 0);
@@ -917,37 +918,4 @@ static void test_reads_a_record_in_a_closed_folder(void **state)
     assert_int_equal(chmod("closed", 0755), 0);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-#define RECORD_TEST(function) cmocka_unit_test_setup_teardown(function, scratch_enter, leave)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        RECORD_TEST(test_studies_read_back_as_they_were),
-        RECORD_TEST(test_imported_results_are_kept_apart),
-        RECORD_TEST(test_a_failure_outlives_earlier_results_that_are_taken_up_later),
-        RECORD_TEST(test_a_timeout_under_another_name_counts_only_if_it_came_later),
-        RECORD_TEST(test_a_failure_counts_until_the_variant_is_tried_again),
-        RECORD_TEST(test_neither_a_constraint_nor_another_run_takes_a_failure_of_the_study_back),
-        RECORD_TEST(test_a_run_that_is_withdrawn_takes_no_earlier_failure_with_it),
-        RECORD_TEST(test_on_other_data_nothing_takes_a_failure_back_for_the_present_ones),
-        RECORD_TEST(test_near_studies_are_of_other_problems_and_gpus),
-        RECORD_TEST(test_takes_up_an_interrupted_study),
-        RECORD_TEST(test_a_verdict_is_on_the_variants_that_it_judged),
-        RECORD_TEST(test_a_verdict_is_not_on_the_variants_of_another_run),
-        RECORD_TEST(test_what_fails_in_another_run_does_not_win),
-        RECORD_TEST(test_what_failed_under_another_name_is_not_the_winner_any_more),
-        RECORD_TEST(test_takes_up_the_same_subject_only),
-        RECORD_TEST(test_keeps_the_samples_of_both_phases),
-        RECORD_TEST(test_views_answer_a_users_questions),
-        RECORD_TEST(test_foreign_files_are_kept),
-        RECORD_TEST(test_a_newer_record_is_refused_and_left_alone),
-        RECORD_TEST(test_an_older_record_is_set_aside_whole),
-        RECORD_TEST(test_a_changed_table_is_damage),
-        RECORD_TEST(test_a_removed_record_is_not_written_to),
-        RECORD_TEST(test_several_processes_write_at_once),
-        RECORD_TEST(test_reads_a_record_in_a_closed_folder),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,7 +23,7 @@ static int leave(void **state)
     return 0;
 }
 
-#define STUDY_TEST(function) cmocka_unit_test_setup_teardown(function, enter, leave)
+#define STUDY_TEST(function) UNIT_TEST_WITH(function, enter, leave)
 
 /* --- importance --- */
 
@@ -52,7 +52,7 @@ static void check(const struct parameter_importance *parameter, const char *name
 }
 
 /* time = 1000 * 4^a * 2^b: the logarithm is a sum, of which a has 4 parts in 5 and b one. */
-static void test_parameters_that_act_independently(void **state)
+STUDY_TEST(test_parameters_that_act_independently)
 {
     for (int a = 1; a >= 0; a--)
         for (int b = 0; b < 2; b++)
@@ -69,7 +69,7 @@ static void test_parameters_that_act_independently(void **state)
 }
 
 /* Fast where a equals b: neither says anything alone, each everything beside the other. */
-static void test_parameters_that_only_interact(void **state)
+STUDY_TEST(test_parameters_that_only_interact)
 {
     for (int a = 0; a < 2; a++)
         for (int b = 0; b < 2; b++)
@@ -79,7 +79,7 @@ static void test_parameters_that_only_interact(void **state)
     check(&importance.items[1], "b", 0, 1);
 }
 
-static void test_levels_have_their_best(void **state)
+STUDY_TEST(test_levels_have_their_best)
 {
     bool largest = true;
     add(16, 0, "slow", 5000);
@@ -139,7 +139,7 @@ static bool suggests_more(const double times_ns[3], const struct summary *slower
     return suggested;
 }
 
-static void test_values_beyond_are_suggested_only_after_a_gain(void **state)
+STUDY_TEST(test_values_beyond_are_suggested_only_after_a_gain)
 {
     const double falling[] = {4000, 2000, 1000};
     const double level[] = {4000, 1003, 1000};
@@ -152,7 +152,7 @@ static void test_values_beyond_are_suggested_only_after_a_gain(void **state)
     assert_false(suggests_more(noisy, NULL, true));   /* found a tie in the finals */
 }
 
-static void test_static_mode_suggests_no_values_beyond(void **state)
+STUDY_TEST(test_static_mode_suggests_no_values_beyond)
 {
     bool largest;
     study.environment.static_mode = true;
@@ -167,7 +167,7 @@ static void test_static_mode_suggests_no_values_beyond(void **state)
     assert_false(parameter_best_at_end(&importance, &importance.items[0], &study, &largest));
 }
 
-static void test_equal_times_explain_nothing(void **state)
+STUDY_TEST(test_equal_times_explain_nothing)
 {
     for (int a = 0; a < 3; a++)
         for (int b = 0; b < 3; b++)
@@ -183,7 +183,7 @@ static void test_equal_times_explain_nothing(void **state)
 }
 
 /* Without the duplicates, b would seem to explain what only a does. */
-static void test_a_duplicate_counts_with_its_twins_time(void **state)
+STUDY_TEST(test_a_duplicate_counts_with_its_twins_time)
 {
     for (int a = 0; a < 2; a++) {
         struct result *twin = add(a, a, "on", 1000 * (a + 1));
@@ -208,7 +208,7 @@ static void add_seen(enum outcome outcome, double median_ns, double seen_s)
     result->seen_s = seen_s;
 }
 
-static void those_that_were_faster_than_all_before_in_the_order_tried(void **state)
+STUDY_TEST(those_that_were_faster_than_all_before_in_the_order_tried)
 {
     size_t count;
     add_seen(OUTCOME_MEASURED, 50, 4);
@@ -228,7 +228,7 @@ static void those_that_were_faster_than_all_before_in_the_order_tried(void **sta
     free(improvements);
 }
 
-static void none_if_nothing_was_measured(void **state)
+STUDY_TEST(none_if_nothing_was_measured)
 {
     size_t count;
     free(improvements_of(&study, &count));
@@ -236,20 +236,4 @@ static void none_if_nothing_was_measured(void **state)
     add_seen(OUTCOME_FAULT, 0, 1);
     free(improvements_of(&study, &count));
     assert_int_equal(count, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STUDY_TEST(test_parameters_that_act_independently),
-        STUDY_TEST(test_parameters_that_only_interact),
-        STUDY_TEST(test_levels_have_their_best),
-        STUDY_TEST(test_values_beyond_are_suggested_only_after_a_gain),
-        STUDY_TEST(test_static_mode_suggests_no_values_beyond),
-        STUDY_TEST(test_equal_times_explain_nothing),
-        STUDY_TEST(test_a_duplicate_counts_with_its_twins_time),
-        STUDY_TEST(those_that_were_faster_than_all_before_in_the_order_tried),
-        STUDY_TEST(none_if_nothing_was_measured),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,7 +72,7 @@ static int release_study(void **state)
     return 0;
 }
 
-#define STUDY_TEST(function) cmocka_unit_test_setup_teardown(function, NULL, release_study)
+#define STUDY_TEST(function) UNIT_TEST_WITH(function, NULL, release_study)
 
 static char *page_of(const struct study *studies, size_t count)
 {
@@ -92,7 +92,7 @@ static void assert_page(const struct study *studies, size_t count, const char *c
 }
 
 /* Nothing in it is from elsewhere, so that it can be read offline. */
-static void test_page_of_measurements(void **state)
+STUDY_TEST(test_page_of_measurements)
 {
     fixture_study(&study);
     assert_page(&study, 1,
@@ -123,7 +123,7 @@ static void set_clocks(struct study *roof)
     attributes[GPU_clock_khz] = 2000000;
 }
 
-static void test_text_is_escaped(void **state)
+STUDY_TEST(test_text_is_escaped)
 {
     fixture_study(&study);
     free(study.description);
@@ -135,7 +135,7 @@ static void test_text_is_escaped(void **state)
                 TEXTS("<script>alert", "<img", "<b>GPU"));
 }
 
-static void test_several_studies_have_an_overview(void **state)
+STUDY_TEST(test_several_studies_have_an_overview)
 {
     struct study studies[2];
     fixture_study(&studies[0]);
@@ -164,7 +164,7 @@ static void test_several_studies_have_an_overview(void **state)
     study_release(&studies[1]);
 }
 
-static void test_static_mode_has_no_times(void **state)
+STUDY_TEST(test_static_mode_has_no_times)
 {
     fixture_subject(&study);
     study.environment.static_mode = true;
@@ -182,7 +182,7 @@ static void test_static_mode_has_no_times(void **state)
                 TEXTS("time, µs", "<b>All variants, fastest first</b>"));
 }
 
-static void test_studies_with_little_in_them(void **state)
+STUDY_TEST(test_studies_with_little_in_them)
 {
     fixture_subject(&study);
     assert_page(&study, 1, TEXTS("No winner yet."), NULL);
@@ -195,7 +195,7 @@ static void test_studies_with_little_in_them(void **state)
 }
 
 /* Kernels that move no bytes. */
-static void test_latency(void **state)
+STUDY_TEST(test_latency)
 {
     fixture_study(&study);
     for (size_t i = 0; i < study.result_count; i++) {
@@ -211,7 +211,7 @@ static void test_latency(void **state)
                       "<b>Roofline</b>"));
 }
 
-static void test_the_same_in_any_locale(void **state)
+STUDY_TEST(test_the_same_in_any_locale)
 {
     fixture_study(&study);
     bindings_set(&study.problem, "tolerance",
@@ -229,7 +229,7 @@ static void test_the_same_in_any_locale(void **state)
 
 /* --- roofs --- */
 
-static void test_the_winner_is_compared_with_the_roof_that_limits_it(void **state)
+STUDY_TEST(test_the_winner_is_compared_with_the_roof_that_limits_it)
 {
     struct study studies[3];
     for (int i = 0; i < 3; i++) {
@@ -294,7 +294,7 @@ static char *tick_texts(const struct plot_axis *axis, struct plot_room room)
     return texts;
 }
 
-static void test_ticks(void **state)
+STUDY_TEST(test_ticks)
 {
     static const struct {
         enum plot_scale scale;
@@ -348,7 +348,7 @@ static void test_ticks(void **state)
     }
 }
 
-static void test_numbers_as_text(void **state)
+STUDY_TEST(test_numbers_as_text)
 {
     static const struct {
         double number;
@@ -368,7 +368,7 @@ static void test_numbers_as_text(void **state)
 /* --- drawing --- */
 
 /* Whatever the numbers, all coordinates are numbers. */
-static void test_numbers_at_the_limits(void **state)
+STUDY_TEST(test_numbers_at_the_limits)
 {
     static const double numbers[] = {0, -1, 1, 1e-320, 1e30, -1e30, 1e300, INFINITY, NAN, DBL_MIN};
     enum { COUNT = sizeof numbers / sizeof *numbers };
@@ -395,22 +395,4 @@ static void test_numbers_at_the_limits(void **state)
             free(text);
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STUDY_TEST(test_page_of_measurements),
-        STUDY_TEST(test_text_is_escaped),
-        STUDY_TEST(test_several_studies_have_an_overview),
-        STUDY_TEST(test_static_mode_has_no_times),
-        STUDY_TEST(test_studies_with_little_in_them),
-        STUDY_TEST(test_latency),
-        STUDY_TEST(test_the_same_in_any_locale),
-        STUDY_TEST(test_the_winner_is_compared_with_the_roof_that_limits_it),
-        STUDY_TEST(test_ticks),
-        STUDY_TEST(test_numbers_as_text),
-        STUDY_TEST(test_numbers_at_the_limits),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

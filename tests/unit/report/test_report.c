@@ -2,15 +2,6 @@
 #include "unit/scratch.h"
 #include "unit/study_fixture.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 static struct study study; /* of the test that runs */
 
 static int release_study(void **state)
@@ -20,7 +11,7 @@ static int release_study(void **state)
     return scratch_leave(state);
 }
 
-#define STUDY_TEST(function) cmocka_unit_test_setup_teardown(function, scratch_enter, release_study)
+#define STUDY_TEST(function) UNIT_TEST_WITH(function, scratch_enter, release_study)
 
 static void assert_printed(const struct study *studies, size_t count, enum report_format format,
                            const char *expected)
@@ -55,7 +46,7 @@ static void static_study(void)
     }
 }
 
-static void test_table_of_measurements(void **state)
+STUDY_TEST(test_table_of_measurements)
 {
     fixture_study(&study);
     study.results[0].stats.spill_bytes = 16;
@@ -104,7 +95,7 @@ static void test_table_of_measurements(void **state)
         "  block_size   24.0   74.0  74.0  256 24.01, 512*24.10, 1024 none\n");
 }
 
-static void test_table_of_static_mode(void **state)
+STUDY_TEST(test_table_of_static_mode)
 {
     static_study();
     assert_printed(&study, 1, REPORT_TABLE,
@@ -155,7 +146,7 @@ static size_t longest_line(const char *text)
 }
 
 /* The sweep that people run first, its widest values in every column. */
-static void test_table_of_a_large_sweep_fits_the_terminal(void **state)
+STUDY_TEST(test_table_of_a_large_sweep_fits_the_terminal)
 {
     fixture_subject(&study);
     for (int64_t i = 0; i < 504; i++) {
@@ -184,7 +175,7 @@ static void test_table_of_a_large_sweep_fits_the_terminal(void **state)
 }
 
 /* A kernel whose operations are rounds of a barrier: GFLOP/s would be 0.0000. */
-static void test_few_operations_are_shown_by_their_time(void **state)
+STUDY_TEST(test_few_operations_are_shown_by_their_time)
 {
     fixture_study(&study);
     for (size_t i = 0; i < study.result_count; i++) {
@@ -197,7 +188,7 @@ static void test_few_operations_are_shown_by_their_time(void **state)
     free(text);
 }
 
-static void test_table_groups_reasons(void **state)
+STUDY_TEST(test_table_groups_reasons)
 {
     fixture_subject(&study);
     for (int i = 0; i < 20; i++) {
@@ -213,7 +204,7 @@ static void test_table_groups_reasons(void **state)
     free(text);
 }
 
-static void test_the_table_says_how_far_apart_gpus_were(void **state)
+STUDY_TEST(test_the_table_says_how_far_apart_gpus_were)
 {
     fixture_study(&study);
     static const struct study_gpu gpus[] = {
@@ -255,7 +246,7 @@ static void test_the_table_says_how_far_apart_gpus_were(void **state)
     "1024,0,last_block,2,timeout,no end after 2 s,48,0,0,128,4096,512,264,4,1.0000,"               \
     "threads,,,,,,,,,0,0,0,,,,,,,\n"
 
-static void test_csv_has_every_variant_under_one_header(void **state)
+STUDY_TEST(test_csv_has_every_variant_under_one_header)
 {
     struct study studies[2];
     fixture_study(&studies[0]);
@@ -272,7 +263,7 @@ static void test_csv_has_every_variant_under_one_header(void **state)
 }
 
 /* What cli/report.bats does not see: numbers to the last bit, and bytes that are no text. */
-static void test_json_is_exact_and_valid(void **state)
+STUDY_TEST(test_json_is_exact_and_valid)
 {
     fixture_study(&study);
     free(study.results[4].reason);
@@ -297,7 +288,7 @@ static void test_json_is_exact_and_valid(void **state)
 
 static const struct report_options csv = {.format = REPORT_CSV};
 
-static void test_csv_files_lie_in_their_gpus_folder(void **state)
+STUDY_TEST(test_csv_files_lie_in_their_gpus_folder)
 {
     fixture_study(&study);
     assert_int_equal(report_write("results/", &study, 1, &csv, NULL), 0);
@@ -337,7 +328,7 @@ static void write_csv_of(const char *kernel, const char *word)
 }
 
 /* Kernel names are what a sweep's section says, a problem has any number of values. */
-static void test_names_of_files_are_safe_and_differ(void **state)
+STUDY_TEST(test_names_of_files_are_safe_and_differ)
 {
     char list[1024];
     fixture_study(&study);
@@ -367,7 +358,7 @@ static void test_names_of_files_are_safe_and_differ(void **state)
     assert_int_equal(find_results("-path '*/long/*'", list), 2);
 }
 
-static void test_table_says_what_was_seen(void **state)
+STUDY_TEST(test_table_says_what_was_seen)
 {
     static const struct {
         struct gpu_conditions seen;
@@ -392,22 +383,4 @@ static void test_table_says_what_was_seen(void **state)
         assert_has(text, TEXTS(cases[i].line));
         free(text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        STUDY_TEST(test_table_of_measurements),
-        STUDY_TEST(test_table_of_static_mode),
-        STUDY_TEST(test_table_of_a_large_sweep_fits_the_terminal),
-        STUDY_TEST(test_few_operations_are_shown_by_their_time),
-        STUDY_TEST(test_table_says_what_was_seen),
-        STUDY_TEST(test_table_groups_reasons),
-        STUDY_TEST(test_the_table_says_how_far_apart_gpus_were),
-        STUDY_TEST(test_csv_has_every_variant_under_one_header),
-        STUDY_TEST(test_json_is_exact_and_valid),
-        STUDY_TEST(test_csv_files_lie_in_their_gpus_folder),
-        STUDY_TEST(test_names_of_files_are_safe_and_differ),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

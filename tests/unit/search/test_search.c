@@ -90,7 +90,9 @@ static double run(struct bench *bench, size_t count, double (*measure)(const uin
     return best;
 }
 
-static void the_optimum_of_31250_points_is_found_in_150(void **state)
+#define TEST(function) UNIT_TEST_WITH(function, make_bench, free_bench)
+
+TEST(the_optimum_of_31250_points_is_found_in_150)
 {
     struct bench *bench = *state;
     open_usual_space(bench);
@@ -114,7 +116,7 @@ static double always_the_same(const uint32_t *point)
     return 1000;
 }
 
-static void points_that_all_fail_or_are_all_alike_end_nothing(void **state)
+TEST(points_that_all_fail_or_are_all_alike_end_nothing)
 {
     struct bench *bench = *state;
     open_usual_space(bench);
@@ -149,7 +151,7 @@ static size_t exhaust(struct bench *bench, size_t batch)
     return count;
 }
 
-static void every_point_is_proposed_exactly_once(void **state)
+TEST(every_point_is_proposed_exactly_once)
 {
     struct bench *bench = *state;
     static const char *const lists[] = {"1..10", "1..10", "1..10", NULL};
@@ -162,7 +164,7 @@ static void every_point_is_proposed_exactly_once(void **state)
     }
 }
 
-static void spaces_of_one_point_and_of_none(void **state)
+TEST(spaces_of_one_point_and_of_none)
 {
     struct bench *bench = *state;
     static const char *const lists[] = {"1..10", "7", NULL};
@@ -201,7 +203,7 @@ static double run_asynchronously(struct bench *bench, size_t count, struct point
     return best;
 }
 
-static void proposals_may_be_outstanding(void **state)
+TEST(proposals_may_be_outstanding)
 {
     struct bench *bench = *state;
     struct point_table proposed = {.dimensions = DIMENSIONS};
@@ -211,7 +213,7 @@ static void proposals_may_be_outstanding(void **state)
     point_table_release(&proposed);
 }
 
-static void the_same_seed_gives_the_same_proposals(void **state)
+TEST(the_same_seed_gives_the_same_proposals)
 {
     struct bench *bench = *state;
     open_usual_space(bench);
@@ -234,8 +236,6 @@ static void the_same_seed_gives_the_same_proposals(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_bench, free_bench)
-
 /* --- estimate --- */
 
 enum { POINTS = 500 };
@@ -249,7 +249,7 @@ static double estimate_after(size_t best, size_t count, size_t *in_vain)
     return search_estimate(times_ns, count, in_vain);
 }
 
-static void the_longer_in_vain_the_nearer(void **state)
+UNIT_TEST(the_longer_in_vain_the_nearer)
 {
     size_t in_vain;
     assert_true(isnan(estimate_after(10, 50, &in_vain)));
@@ -261,7 +261,7 @@ static void the_longer_in_vain_the_nearer(void **state)
     assert_true(isnan(estimate_after(490, 500, &in_vain)));
 }
 
-static void nothing_is_said_of_nothing(void **state)
+UNIT_TEST(nothing_is_said_of_nothing)
 {
     double times_ns[POINTS];
     size_t in_vain;
@@ -269,19 +269,4 @@ static void nothing_is_said_of_nothing(void **state)
         times_ns[i] = INFINITY;
     assert_true(isnan(search_estimate(times_ns, POINTS, &in_vain)));
     assert_true(isnan(search_estimate(times_ns, 0, &in_vain)));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_optimum_of_31250_points_is_found_in_150),
-        TEST(points_that_all_fail_or_are_all_alike_end_nothing),
-        TEST(every_point_is_proposed_exactly_once),
-        TEST(spaces_of_one_point_and_of_none),
-        TEST(proposals_may_be_outstanding),
-        TEST(the_same_seed_gives_the_same_proposals),
-        cmocka_unit_test(the_longer_in_vain_the_nearer),
-        cmocka_unit_test(nothing_is_said_of_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

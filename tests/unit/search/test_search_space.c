@@ -48,7 +48,9 @@ static double unevenness(struct search_space *space, size_t draws)
     return result;
 }
 
-static void every_point_is_equally_likely(void **state)
+#define TEST(function) UNIT_TEST_WITH(function, make_field, free_field)
+
+TEST(every_point_is_equally_likely)
 {
     struct field *field = *state;
     add_parameter(field, "1, 2, 4, 8, 16");
@@ -59,7 +61,7 @@ static void every_point_is_equally_likely(void **state)
     assert_true(uneven > 0.4 && uneven < 1.6);
 }
 
-static void the_only_point_is_found(void **state)
+TEST(the_only_point_is_found)
 {
     struct field *field = *state;
     for (int i = 0; i < 12; i++)
@@ -77,7 +79,7 @@ static void the_only_point_is_found(void **state)
     }
 }
 
-static void a_space_without_points_is_empty(void **state)
+TEST(a_space_without_points_is_empty)
 {
     struct field *field = *state;
     add_parameter(field, "1..100");
@@ -91,7 +93,7 @@ static void a_space_without_points_is_empty(void **state)
     assert_int_equal(search_space_next(space, point, &error), 0);
 }
 
-static void a_constraint_that_cannot_be_evaluated_is_an_error(void **state)
+TEST(a_constraint_that_cannot_be_evaluated_is_an_error)
 {
     struct field *field = *state;
     add_parameter(field, "0");
@@ -112,7 +114,7 @@ static double cpu_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void a_space_of_a_billion_points_is_not_enumerated(void **state)
+TEST(a_space_of_a_billion_points_is_not_enumerated)
 {
     struct field *field = *state;
     struct rusage before;
@@ -137,12 +139,10 @@ static void a_space_of_a_billion_points_is_not_enumerated(void **state)
     assert_true(cpu_seconds() - start_s < 20);                     /* enumerating takes hours */
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_field, free_field)
-
 /* --- how large it is --- */
 
 /* Four parameters of 0 … 39 and a constraint: the estimate is to be within `tolerance` of the count. */
-static void test_estimates(void **state)
+TEST(test_estimates)
 {
     static const struct {
         const char *constraint;
@@ -174,17 +174,4 @@ static void test_estimates(void **state)
         space_free(estimated);
         field_release(field);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(every_point_is_equally_likely),
-        TEST(the_only_point_is_found),
-        TEST(a_space_without_points_is_empty),
-        TEST(a_constraint_that_cannot_be_evaluated_is_an_error),
-        TEST(a_space_of_a_billion_points_is_not_enumerated),
-        TEST(test_estimates),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

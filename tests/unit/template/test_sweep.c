@@ -136,12 +136,12 @@ static void check_case(void *user, const struct test_case *test)
     assert_null(sweep.path);
 }
 
-static void sweeps(void **state)
+UNIT_TEST_WITH(sweeps, enter, leave)
 {
     cases_run(CASES, check_case, NULL);
 }
 
-static void sweeps_in_another_locale(void **state)
+UNIT_TEST_WITH(sweeps_in_another_locale, enter, leave)
 {
     if (!comma_locale_enter())
         skip();
@@ -149,7 +149,7 @@ static void sweeps_in_another_locale(void **state)
     comma_locale_leave();
 }
 
-static void tuples_are_constraints(void **state)
+UNIT_TEST_WITH(tuples_are_constraints, enter, leave)
 {
     load_well("[sum]\n(block_size, finish) = (64, atomic), (128, two_pass), (64, two_pass)\n");
     const struct sweep_kernel *kernel = &sweep.kernels[0];
@@ -171,7 +171,7 @@ static void tuples_are_constraints(void **state)
     }
 }
 
-static void settings_replace_lists(void **state)
+UNIT_TEST_WITH(settings_replace_lists, enter, leave)
 {
     const char *const values[] = {"n = 3, 4", "(block_size, finish)=(64,atomic)", NULL};
     const char *const only[] = {"sum"};
@@ -190,7 +190,7 @@ static void settings_replace_lists(void **state)
     free(text);
 }
 
-static void a_template_alone_is_a_sweep(void **state)
+UNIT_TEST_WITH(a_template_alone_is_a_sweep, enter, leave)
 {
     const struct sweep_request request = {.template = "kernel_templates/sum.ini"};
     assert_int_equal(sweep_open(&sweep, &request, &error), 0);
@@ -203,7 +203,7 @@ static void a_template_alone_is_a_sweep(void **state)
     free(text);
 }
 
-static void some_kernels_only(void **state)
+UNIT_TEST_WITH(some_kernels_only, enter, leave)
 {
     static const char text[] = "[sum]\n[scan]\n[other]\ntemplate = scan\nblock_size = 32\n";
     assert_int_equal(load_only(text, (const char *const[]){"other", "sum"}, 2), 0);
@@ -221,7 +221,7 @@ static void some_kernels_only(void **state)
 }
 
 /* What is not asked for is not loaded, and so may be wrong. */
-static void the_others_may_be_wrong(void **state)
+UNIT_TEST_WITH(the_others_may_be_wrong, enter, leave)
 {
     static const char text[] = "[missing]\n[sum]\n";
     assert_int_equal(load_only(text, (const char *const[]){"sum"}, 1), 0);
@@ -236,7 +236,7 @@ static void assert_path(const char *text, const char *path)
     assert_string_equal(sweep.kernels[0].template.path, path);
 }
 
-static void templates_are_found(void **state)
+UNIT_TEST_WITH(templates_are_found, enter, leave)
 {
     /* the project's templates come before those beside the sweep, unless these are none */
     assert_int_equal(scratch_write("configs/scan.ini", "[sweep]\ntuned = x\n[scan]\nn = 4\n"), 0);
@@ -264,7 +264,7 @@ static void templates_are_found(void **state)
     free(folder);
 }
 
-static void faults_of_a_template_are_its_own(void **state)
+UNIT_TEST_WITH(faults_of_a_template_are_its_own, enter, leave)
 {
     assert_int_equal(scratch_write("kernel_templates/sum.ini", "[parameters]\nBlock = 1\n"), 0);
     assert_int_equal(load_only("[scan]\n[sum]\n", NULL, 0), ERROR_CONFIG);
@@ -279,7 +279,7 @@ static void faults_of_a_template_are_its_own(void **state)
 
 /* --- GPUs --- */
 
-static void numbers_and_all_are_read(void **state)
+UNIT_TEST(numbers_and_all_are_read)
 {
     struct device_list list;
     assert_true(device_list_parse("0", &list));
@@ -296,7 +296,7 @@ static void numbers_and_all_are_read(void **state)
     assert_true(device_list_is_stated(&list));
 }
 
-static void anything_else_is_refused(void **state)
+UNIT_TEST(anything_else_is_refused)
 {
     static const char *const wrong[] = {"",    "-1",  "0,",    ",0",  "0 1", "0,0",
                                         "All", "0-3", "all,0", "1.5", "+1",  "10000",
@@ -306,23 +306,4 @@ static void anything_else_is_refused(void **state)
         assert_false(device_list_parse(wrong[i], &list));
         assert_false(device_list_is_stated(&list));
     }
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
-    const struct CMUnitTest tests[] = {
-        TEST(sweeps),
-        TEST(sweeps_in_another_locale),
-        TEST(tuples_are_constraints),
-        TEST(settings_replace_lists),
-        TEST(a_template_alone_is_a_sweep),
-        TEST(some_kernels_only),
-        TEST(the_others_may_be_wrong),
-        TEST(templates_are_found),
-        TEST(faults_of_a_template_are_its_own),
-        cmocka_unit_test(numbers_and_all_are_read),
-        cmocka_unit_test(anything_else_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,12 +43,12 @@ static void check_case(void *user, const struct test_case *test)
     free(text);
 }
 
-static void lists(void **state)
+UNIT_TEST(lists)
 {
     cases_run(CASES, check_case, NULL);
 }
 
-static void ranges_have_at_most_4096_values(void **state)
+UNIT_TEST(ranges_have_at_most_4096_values)
 {
     struct value_list list;
     struct error error;
@@ -58,7 +58,7 @@ static void ranges_have_at_most_4096_values(void **state)
     value_list_release(&list);
 }
 
-static void a_single_value(void **state)
+UNIT_TEST(a_single_value)
 {
     struct value_list list = {0};
     char word[] = "atomic";
@@ -68,14 +68,4 @@ static void a_single_value(void **state)
     assert_true(value_equal(list.values[0], value_word("atomic")));
     value_list_release(&list);
     assert_int_equal(list.count, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists),
-        cmocka_unit_test(ranges_have_at_most_4096_values),
-        cmocka_unit_test(a_single_value),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

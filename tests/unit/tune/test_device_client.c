@@ -68,7 +68,7 @@ static int leave(void **state)
 }
 
 /* A test may leave its last fixture, which then ends. */
-#define CLIENT_TEST(function) cmocka_unit_test_setup_teardown(function, scratch_enter, leave)
+#define CLIENT_TEST(function) UNIT_TEST_WITH(function, scratch_enter, leave)
 
 static void send_trial(int us)
 {
@@ -212,7 +212,7 @@ static const struct step_case {
     {"open * error -3\n", NULL, ERROR_CONFIG, "scripted", 1},
 };
 
-static void a_worker_that_is_lost_before_it_is_ready_has_successors(void **state)
+CLIENT_TEST(a_worker_that_is_lost_before_it_is_ready_has_successors)
 {
     for (size_t i = 0; i < sizeof step_cases / sizeof *step_cases; i++) {
         const struct step_case *step = &step_cases[i];
@@ -234,7 +234,7 @@ static void a_worker_that_is_lost_before_it_is_ready_has_successors(void **state
 }
 
 /* Numbers may change while a run goes on, if the driver loses a GPU. */
-static void a_successor_on_another_gpu_measures_nothing(void **state)
+CLIENT_TEST(a_successor_on_another_gpu_measures_nothing)
 {
     const struct gpu other = {.name = "Scripted GPU", .uuid = "GPU-other", .arch = "sm_90"};
     json_t *gpu = gpu_to_json(&other);
@@ -250,7 +250,7 @@ static void a_successor_on_another_gpu_measures_nothing(void **state)
 }
 
 /* If there is no memory for it, the worker stays as it is; if its context may be lost, another takes its place. */
-static void after_a_problem_that_cannot_be_opened_another_may_be(void **state)
+CLIENT_TEST(after_a_problem_that_cannot_be_opened_another_may_be)
 {
     static const char *const scripts[] = {"open 1 error -9\n", "open 1 error -4\n"};
     static const enum error_code codes[] = {ERROR_MEMORY, ERROR_DEVICE};
@@ -269,7 +269,7 @@ static void after_a_problem_that_cannot_be_opened_another_may_be(void **state)
 
 /* A GPU on which everything hangs is given up soon if the problem took no time to open before, and others
  * go on. */
-static void a_problem_that_was_open_is_not_waited_for_like_a_new_one(void **state)
+CLIENT_TEST(a_problem_that_was_open_is_not_waited_for_like_a_new_one)
 {
     struct device_process worker = {.opened_s = 0};
     assert_true(device_process_open_timeout_s(&worker) == DEVICE_OPEN_TIMEOUT_S);
@@ -282,7 +282,7 @@ static void a_problem_that_was_open_is_not_waited_for_like_a_new_one(void **stat
 }
 
 /* What the last worker held may not be free at once. */
-static void a_successor_waits_for_memory(void **state)
+CLIENT_TEST(a_successor_waits_for_memory)
 {
     start("trial 1 die 3\nopen 2-3 error -9\n", 10);
     open_problem();
@@ -338,7 +338,7 @@ static const struct lie {
     {VERIFY, "put took_ns 0 -5", "took_ns"},
 };
 
-static void a_reply_that_makes_no_sense_is_a_fault(void **state)
+CLIENT_TEST(a_reply_that_makes_no_sense_is_a_fault)
 {
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         char *reason = lies[i].flaw != NULL
@@ -352,7 +352,7 @@ static void a_reply_that_makes_no_sense_is_a_fault(void **state)
 }
 
 /* Who dies is at fault, unless somebody else killed it or the GPU failed. */
-static void what_becomes_of_a_request_whose_worker_is_lost(void **state)
+CLIENT_TEST(what_becomes_of_a_request_whose_worker_is_lost)
 {
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         const char *request = requests[i];
@@ -368,7 +368,7 @@ static void what_becomes_of_a_request_whose_worker_is_lost(void **state)
     }
 }
 
-static void an_error_ends_the_run(void **state)
+CLIENT_TEST(an_error_ends_the_run)
 {
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         char *script = alloc_format("%s 1 error -3\n", requests[i]);
@@ -382,7 +382,7 @@ static void an_error_ends_the_run(void **state)
 }
 
 /* The worker needs a fifth of its limit in CPU time, and gets a ninth of the processor. */
-static void a_busy_machine_is_not_the_variant_s_fault(void **state)
+CLIENT_TEST(a_busy_machine_is_not_the_variant_s_fault)
 {
     struct busy_machine machine;
     (void)setenv("AUTOTUNE_WORKER_TIMEOUT_S", HANG_S, 1);
@@ -391,7 +391,7 @@ static void a_busy_machine_is_not_the_variant_s_fault(void **state)
     busy_machine_end(&machine);
 }
 
-static void unloading_may_cost_the_worker(void **state)
+CLIENT_TEST(unloading_may_cost_the_worker)
 {
     static const char *const scripts[] = {"unload 1 die 3\n", "unload 1 say hello\n",
                                           "unload 1 say {\"event\":\"loaded\"}\n"};
@@ -406,7 +406,7 @@ static void unloading_may_cost_the_worker(void **state)
     }
 }
 
-static void what_could_not_be_sent_is_asked_again(void **state)
+CLIENT_TEST(what_could_not_be_sent_is_asked_again)
 {
     start("", 10);
     open_problem();
@@ -423,7 +423,7 @@ static void what_could_not_be_sent_is_asked_again(void **state)
     assert_int_equal(fixture.client->worker.losses, 2);
 }
 
-static void what_could_not_be_read_is_asked_again(void **state)
+CLIENT_TEST(what_could_not_be_read_is_asked_again)
 {
     start("", 10);
     failing_reads = 1; /* of the greeting or of what opening gives */
@@ -433,7 +433,7 @@ static void what_could_not_be_read_is_asked_again(void **state)
     assert_works();
 }
 
-static void three_kills_in_a_row_are_the_variant_s_fault(void **state)
+CLIENT_TEST(three_kills_in_a_row_are_the_variant_s_fault)
 {
     start("trial:us=20 1-3 signal 9\ntrial:us=30 1-2 signal 9\n", 10);
     open_problem();
@@ -469,7 +469,7 @@ static void assert_queue_survives(const char *action, double timeout_s, enum out
     free(script);
 }
 
-static void trials_behind_are_answered_in_order(void **state)
+CLIENT_TEST(trials_behind_are_answered_in_order)
 {
     assert_queue_survives("late 50", 10, OUTCOME_MEASURED);
     assert_queue_survives("fail wrong_result", 10, OUTCOME_WRONG_RESULT);
@@ -506,7 +506,7 @@ static void assert_taken(double us)
 }
 
 /* The next worker has not loaded the variant. */
-static void a_measurement_behind_one_that_costs_the_worker_is_forgotten(void **state)
+CLIENT_TEST(a_measurement_behind_one_that_costs_the_worker_is_forgotten)
 {
     static const char *const losses[] = {"die 3", "lose fault", "signal 9", "say hello"};
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
@@ -525,26 +525,4 @@ static void a_measurement_behind_one_that_costs_the_worker_is_forgotten(void **s
     }
 }
 
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {
-        CLIENT_TEST(a_worker_that_is_lost_before_it_is_ready_has_successors),
-        CLIENT_TEST(a_successor_on_another_gpu_measures_nothing),
-        CLIENT_TEST(after_a_problem_that_cannot_be_opened_another_may_be),
-        CLIENT_TEST(a_problem_that_was_open_is_not_waited_for_like_a_new_one),
-        CLIENT_TEST(a_successor_waits_for_memory),
-        CLIENT_TEST(a_reply_that_makes_no_sense_is_a_fault),
-        CLIENT_TEST(what_becomes_of_a_request_whose_worker_is_lost),
-        CLIENT_TEST(an_error_ends_the_run),
-        CLIENT_TEST(a_busy_machine_is_not_the_variant_s_fault),
-        CLIENT_TEST(unloading_may_cost_the_worker),
-        CLIENT_TEST(what_could_not_be_sent_is_asked_again),
-        CLIENT_TEST(what_could_not_be_read_is_asked_again),
-        CLIENT_TEST(three_kills_in_a_row_are_the_variant_s_fault),
-        CLIENT_TEST(trials_behind_are_answered_in_order),
-        CLIENT_TEST(a_measurement_behind_one_that_costs_the_worker_is_forgotten),
-    };
-    if (argc > 1)
-        return scripted_worker_main(argv);
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TEST_WORKER(scripted_worker_main)

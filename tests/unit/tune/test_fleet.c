@@ -66,6 +66,24 @@ static void assert_all_measured_on(const char *uuid)
     }
 }
 
+/* Its worker dies, and so do the successors. */
+static void a_gpu_that_fails_leaves_its_work_to_the_others(void **state)
+{
+    start(2,
+          "trial@0 1 after 1 trial@1\n"
+          "trial@1 1 die 3\n"
+          "device@1 2-4 die 3\n",
+          "us = 20..27");
+    screen();
+    assert_all_measured_on("GPU-scripted");
+    assert_true(fixture.team.gpus[1]->lost);
+    assert_int_equal(fixture.team.lead, 0);
+    scripted_worker_script("");
+    fixture_open(); /* the next problem is without it, though it would work */
+    assert_false(fixture.team.gpus[1]->open);
+    assert_true(fixture.team.gpus[1]->away);
+}
+
 /* The variants that got fewer samples because of it are then given the rest. */
 static void if_a_gpu_fails_the_next_one_knows_that_a_variant_was_disqualified(void **state)
 {
@@ -291,6 +309,7 @@ int main(int argc, char **argv)
         return scripted_worker_main(argv);
     const struct CMUnitTest tests[] = {
         TUNING_TEST(the_times_of_a_slower_gpu_are_put_right),
+        TUNING_TEST(a_gpu_that_fails_leaves_its_work_to_the_others),
         TUNING_TEST(if_a_gpu_fails_the_next_one_knows_that_a_variant_was_disqualified),
         TUNING_TEST(if_all_gpus_fail_so_does_the_run),
         TUNING_TEST(nobody_waits_for_a_gpu_that_hangs_while_it_opens_a_problem),

@@ -73,7 +73,7 @@ static void ignore(void *user, const struct error *notice)
 {
 }
 
-static void two_runs_never_wait_for_each_other(void **state)
+UNIT_TEST(two_runs_never_wait_for_each_other)
 {
     struct error error;
     struct nodes *nodes;
@@ -103,10 +103,4 @@ static void two_runs_never_wait_for_each_other(void **state)
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
     event_loop_release(&loop);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(two_runs_never_wait_for_each_other)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
