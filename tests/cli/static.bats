@@ -59,6 +59,10 @@ no_gpu() {
     equal "$(grep -o "<section " out | wc -l)" 3
     expect 0 --config sweep.ini --arch sm_90 --top 12
     lacks out "shows all"
+    # one with other figures has a table of its own
+    sed 's/^block = block_size$/&\nshared_bytes = n > 2^15 ? 1024 : 0/' "$sweeps/templates/scale.ini" | template own
+    expect 0 --template own.ini --set n=2^14,2^15,2^16 --arch sm_90
+    has out "the same for 2 problems: n=16384 factor=1.5, n=32768 factor=1.5" "own n=65536 factor=1.5"
 }
 
 @test "a kernel of 2-D tiles that the host program has never heard of" {
