@@ -144,4 +144,12 @@ END
         reasons "launch 'second' has 5 clusters of 12 blocks, but the GPU holds 4 at once"
         rm -r r t.ini
     done
+    twice "co_resident = yes" # in clusters of which the template says nothing
+    sed -i 's/^block_size = .*/block_size = 1024/' own.ini
+    sed -i "s/^grid = .*/grid = 7 * blocks/" own.ini
+    sed -i 's/__launch_bounds__(BLOCK_SIZE)/__cluster_dims__(7) &/' own.cu
+    echo "blocks = 8, 9" >>sweep.ini
+    expect 0 --config sweep.ini --format csv
+    equal "$(rows blocks outcome)" "8:measured 9:not_resident "
+    reasons "launch 'second' has 9 clusters of 7 blocks, but the GPU holds 8 at once"
 }

@@ -778,6 +778,9 @@ CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfuncti
         {CU_FUNC_ATTRIBUTE_BINARY_VERSION, control()->compute_capability},
         {CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function->max_dynamic_shared_bytes},
         {CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, -1},
+        {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, (int)function->cluster[0]},
+        {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, (int)function->cluster[1]},
+        {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, (int)function->cluster[2]},
     };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (values[i].attribute == attribute) {
@@ -903,9 +906,13 @@ struct wishes {
 
 #define CARVEOUT ((CUlaunchAttributeID)14) /* in the headers of newer toolkits only */
 
-static CUresult read_wishes(const CUlaunchConfig *config, struct wishes *wishes)
+static CUresult read_wishes(CUfunction function, const CUlaunchConfig *config,
+                            struct wishes *wishes)
 {
+    const uint32_t *cluster = function->cluster;
     *wishes = (struct wishes){.cluster = {1, 1, 1}};
+    if (cluster[0] > 0)
+        wishes->cluster = (struct extent){cluster[0], cluster[1], cluster[2]};
     for (unsigned i = 0; i < config->numAttrs; i++) {
         const CUlaunchAttributeValue *value = &config->attrs[i].value;
         unsigned percent;
@@ -969,7 +976,7 @@ CUresult cuOccupancyMaxActiveClusters(int *clusters, CUfunction function,
     struct extent grid = {config->gridDimX, config->gridDimY, config->gridDimZ};
     if (!module_has_function(function))
         return CUDA_ERROR_INVALID_HANDLE;
-    CUresult checked = read_wishes(config, &wishes);
+    CUresult checked = read_wishes(function, config, &wishes);
     if (checked == CUDA_SUCCESS)
         checked = check_cluster(function, grid, wishes.cluster);
     return checked != CUDA_SUCCESS
@@ -985,7 +992,7 @@ static CUresult launch(CUfunction function, const CUlaunchConfig *config, void *
                   block = {config->blockDimX, config->blockDimY, config->blockDimZ};
     CUresult checked = check_launch(function, grid, block, config->sharedMemBytes);
     if (checked == CUDA_SUCCESS)
-        checked = read_wishes(config, &wishes);
+        checked = read_wishes(function, config, &wishes);
     if (checked == CUDA_SUCCESS)
         checked = check_cluster(function, grid, wishes.cluster);
     int clusters = 0;

@@ -14,7 +14,12 @@
 #define EM_CUDA_MACHINE 190
 
 /* Of the records in .nv.info. */
-enum { INFO_MAX_THREADS = 0x05, INFO_FRAME_SIZE = 0x11, INFO_REGISTERS = 0x2f };
+enum {
+    INFO_MAX_THREADS = 0x05,
+    INFO_FRAME_SIZE = 0x11,
+    INFO_REGISTERS = 0x2f,
+    INFO_CLUSTER = 0x3d
+};
 #define INFO_SIZED 0x04 /* a record with two bytes of length and so many of payload */
 
 /* A variable of the source. */
@@ -177,6 +182,8 @@ static struct CUfunc_st *read_function(const struct image *image, struct CUmod_s
     function->local_bytes = info_of_symbol(image, INFO_FRAME_SIZE, symbol);
     function->static_shared_bytes = static_shared_bytes(image, name);
     function->max_threads_per_block = info_max_threads(image, name);
+    (void)find_info(image, find_section(image, ".nv.info.", name), INFO_CLUSTER, 0,
+                    function->cluster, 3);
     function->max_dynamic_shared_bytes =
         (int)device_attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK) -
         function->static_shared_bytes;

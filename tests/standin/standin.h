@@ -173,6 +173,7 @@ struct CUfunc_st { /* the driver's CUfunction */
     int static_shared_bytes;
     int local_bytes;           /* the stack, of a thread */
     int max_threads_per_block; /* the compiler's bound; 0: none */
+    uint32_t cluster[3];       /* __cluster_dims__; 0: none */
     int max_dynamic_shared_bytes;
     bool large_clusters; /* of more than 8 blocks are allowed */
     bool loaded;         /* lazily: by a launch, or a question that needs it */

@@ -79,6 +79,17 @@ static int lookup_info(void *user, const char *entry, struct kernel_info *info, 
                       function);
     info->static_shared_bytes = shared;
     info->stack_bytes = local;
+    /* __cluster_dims__, of which older drivers know nothing */
+    const CUfunction_attribute extents[] = {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
+                                            CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
+                                            CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH};
+    const bool may_cluster = module->device->gpu.compute_capability >= 90;
+    info->cluster_blocks = may_cluster;
+    for (size_t i = 0; i < 3 && may_cluster && status == 0; i++) {
+        int extent = 0;
+        status = CUDA(module->device, cuFuncGetAttribute, &extent, extents[i], function);
+        info->cluster_blocks *= extent;
+    }
     return status;
 }
 

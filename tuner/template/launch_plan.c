@@ -183,7 +183,8 @@ static void read_attributes(struct planning *planning, struct step *step)
 
 /* --- co-residency --- */
 
-static void check_residency(struct planning *planning, const struct step *step, int blocks_per_sm)
+static void check_residency(struct planning *planning, const struct kernel_info *info,
+                            const struct step *step, int blocks_per_sm)
 {
     const struct launch *launch = planning->launch;
     const struct kernel_lookup *lookup = planning->lookup;
@@ -191,6 +192,8 @@ static void check_residency(struct planning *planning, const struct step *step, 
     int64_t blocks = step_blocks(step);
     int64_t cluster = launch_attributes_cluster_blocks(&step->attributes);
     int64_t sm_count = 0;
+    if (cluster == 1) /* the launch leaves it to the code */
+        cluster = info->cluster_blocks;
     bool co_resident =
         evaluate_boolean(&planning->values, launch->co_resident, false) || step->cooperative;
     if (planning->values.status != 0 || !co_resident || launch_plan->not_resident || blocks == 0 ||
@@ -280,7 +283,7 @@ static void add_step(struct planning *planning, const struct kernel_info *info, 
         planning->values.status = error_set_at(
             planning->values.error, ERROR_CONFIG, planning->template->path, launch->line,
             "with launch '%s' a run has more than 4096 launches", launch->name);
-    check_residency(planning, &step, blocks_per_sm);
+    check_residency(planning, info, &step, blocks_per_sm);
     int64_t blocks = step_blocks(&step);
     int64_t threads = step_threads(&step);
     if (planning->values.status == 0 && first)

@@ -23,6 +23,7 @@ struct kernel_info {
     int64_t stack_bytes;
     int64_t static_shared_bytes;
     int max_threads_per_block; /* limited by launch bounds and registers; 0: not known */
+    int cluster_blocks; /* of the clusters that the code is compiled for; 0: none, or not known */
 };
 
 struct step;
@@ -33,7 +34,7 @@ struct kernel_lookup {
     int (*info)(void *user, const char *entry, struct kernel_info *info, struct error *error);
     int (*blocks_per_sm)(void *user, const char *entry, int block_threads,
                          int64_t dynamic_shared_bytes, int *blocks, struct error *error);
-    /* How many clusters of the step the GPU holds at once. NULL: not known without a GPU, because it
+    /* How many clusters of the step, or of its code, the GPU holds at once. NULL: not known without a GPU, because it
      * depends on how the SMs are grouped. */
     int (*active_clusters)(void *user, const struct step *step, int *clusters, struct error *error);
 };
