@@ -97,11 +97,15 @@ every() {
 }
 
 @test "a variant that writes into another's work space during the finals is found, and its owner is not blamed" {
-    stand_in noise=0.002 base_ns=40000 time.repeat_stray=40000 time.repeat_count=100
-    sweep "cache = warm" "n = 2^12" "mode = neighbour, good" "copy = 0, 1, 2" 'constraint = mode == "good" or copy == 1'
-    expect 0 --config sweep.ini --format csv
-    is neighbour wrong_result
-    is good measured
+    local ns
+    for ns in 39500 39700 40000; do # it may win, or rule the owner out
+        stand_in noise=0.002 base_ns=40000 time.repeat_stray=$ns time.repeat_count=100
+        sweep "cache = warm" "n = 2^12" "mode = neighbour, good" "copy = 0, 1, 2" 'constraint = mode == "good" or copy == 1'
+        rm -rf results
+        expect 0 --config sweep.ini --format csv
+        is neighbour wrong_result
+        is good measured
+    done
 }
 
 @test "a variant that another one leads astray in the finals, by an input or by its state, is not blamed" {

@@ -72,6 +72,16 @@ INI
     exits 0
 }
 
+@test "an array of which only the size and the date are hashed, because it is so large, is the same on both nodes" {
+    cp "$sweeps/templates/scale.cu" "$sweeps/templates/scale.ini" .
+    npy big.npy '|u1' False 270000000 270000000
+    printf '\n[buffer.big]\ntype = uint8\nlength = 270000000\naccess = scratch\nfill = file(big.npy)\n' >>scale.ini
+    printf '[scale]\nn = 2^12\nblock_size = 64, 128\nnum_load = 1, 2, 4\n' >sweep.ini
+    cluster 2 --config sweep.ini --jobs 1 --format csv
+    exits 0
+    lacks out invalid
+}
+
 @test "two GPU models: each has its own winner" {
     rank_environment 1 <<<'AUTOTUNE_STANDIN_HERE="name=Other GPU,sm_count=64,first_uuid=16"'
     cluster 2 --config "$sweeps/scale.ini"

@@ -153,6 +153,7 @@ bool export_takes(const struct command_query *query,
     for (size_t i = 0; (other = tuned_at(query->table, i)) != NULL; i++)
         if (is_cached_as(other, cache) && strcmp(other->kernel, configuration->kernel) == 0 &&
             tuned_reader_same_gpu(other->gpu, configuration->gpu) &&
+            (other->gpu->sm_count == 0 || other->gpu->sm_count == configuration->gpu->sm_count) &&
             (other->cover != NULL) == (configuration->cover != NULL) &&
             same_problem(other, configuration))
             return false;

@@ -407,6 +407,13 @@ int batch_show(const struct batches *batches, struct device_variant *variant, si
     return status;
 }
 
+const struct device_buffer *batch_scratch(const struct batch *batch, size_t index)
+{
+    return batch != NULL && batch->scratch != NULL && batch->scratch[index].base != 0
+               ? &batch->scratch[index]
+               : NULL;
+}
+
 void batch_free(const struct batches *batches, struct batch *batch)
 {
     if (batch == NULL)

@@ -86,6 +86,9 @@ int batch_show(const struct batches *batches, struct device_variant *variant, si
 const struct device_buffer *batches_constant(const struct batches *batches, size_t buffer,
                                              uint64_t *fingerprint);
 
+/* The copies of scratch buffer `index`; NULL: there are none. */
+const struct device_buffer *batch_scratch(const struct batch *batch, size_t index);
+
 void batch_free(const struct batches *batches, struct batch *batch); /* NULL is allowed */
 
 /* Free every batch first, and call this before the problem is closed. */

@@ -142,6 +142,11 @@ int trial_mend(struct device_session *session, const struct device_variant *own,
             if (status == 0)
                 status = data_store_check_scratch(store, &variant->scratch[j], constant,
                                                   &variant->fingerprints[j], damaged, error);
+            const struct device_buffer *copies = batch_scratch(variant->batch, j);
+            if (status == 0 && copies != NULL)
+                status = data_store_check_scratch(
+                    store, copies, constant, &variant->fingerprints[template->buffer_count + j],
+                    damaged, error);
         }
     }
     return status;

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* --- a worker --- */
@@ -181,6 +182,18 @@ static void take_piece(struct agent *agent, const struct packet *packet)
     free(path);
 }
 
+/* The date of a whole file, which is a part of a large one's hash. */
+static void take_date(const struct agent *agent, const struct packet *packet)
+{
+    enum { DIGITS = HASH_BYTES - 1 };
+    struct timespec dates[2];
+    char *path = alloc_format("%s/%.*s", agent->folder, DIGITS, packet->bytes);
+    memcpy(&dates[0], packet->bytes + DIGITS, sizeof dates[0]);
+    dates[1] = dates[0];
+    (void)utimensat(AT_FDCWD, path, dates, 0); /* else the file seems to have changed */
+    free(path);
+}
+
 /* A request, unless it may need what could not be written. */
 static void take_request(struct agent *agent, struct agent_worker *worker,
                          const struct packet *packet)
@@ -220,6 +233,9 @@ static void take_packet(struct agent *agent, const struct packet *packet)
         break;
     case PACKET_FILE:
         take_piece(agent, packet);
+        break;
+    case PACKET_FILE_END:
+        take_date(agent, packet);
         break;
     case PACKET_END:
         agent->over = true;

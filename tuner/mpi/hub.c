@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -179,6 +180,10 @@ static bool send_file(struct hub *hub, int rank)
         if (count > 0) {
             peers_send(hub->peers, rank, PACKET_FILE, 0, bytes, DIGITS + (size_t)count);
         } else {
+            struct stat status = {0};
+            (void)fstat(node->file, &status);
+            memcpy(bytes + DIGITS, &status.st_mtim, sizeof status.st_mtim);
+            peers_send(hub->peers, rank, PACKET_FILE_END, 0, bytes, DIGITS + sizeof status.st_mtim);
             json_object_set_new(node->files, node->file_name, json_true());
             close_file(&node->file);
         }

@@ -41,6 +41,7 @@ enum packet_kind {
     PACKET_ENDED,
     PACKET_STATE,
     PACKET_FILE,
+    PACKET_FILE_END,
     PACKET_END,
     PACKET_BYE
 };

@@ -749,8 +749,12 @@ static int refute_all(struct record *record, const struct study *like, struct er
     int status;
     int changes;
     int result = 0;
-    while (result == 0 && (status = query_step(&query)) == SQLITE_ROW)
-        result = refute(record, sqlite3_column_int64(query.statement, 0), &changes, error);
+    while (result == 0 && (status = query_step(&query)) == SQLITE_ROW) {
+        const int64_t id = sqlite3_column_int64(query.statement, 0);
+        result = refute(record, id, &changes, error);
+        if (result == 0 && changes > 0) /* it is to be decided anew */
+            result = by_id(record, STATEMENT_REOPEN_STUDY, id, error);
+    }
     query_end(&query);
     return result != 0 || status == SQLITE_DONE ? result : record_failed(record, error);
 }

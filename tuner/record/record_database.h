@@ -93,9 +93,10 @@ enum { STUDY_COLUMNS = 8, FOUND_COLUMNS = 5, RESULT_COLUMNS = 5 };
     " AND old.gpu = new.gpu AND old.arch = new.arch AND old.template_hash = new.template_hash AND old.data_hash = new.data_hash" \
     " AND old.driver = new.driver AND old.nvrtc = new.nvrtc AND " SM_COUNT("old") " = " SM_COUNT("new")
 
-/* Of the failures of the same code, those that count for a variant: a timeout only if it came later. */
+/* Of the failures of the same code, those that count for a variant: of its machine code, or, if that is not known, of
+ * its parameters; a timeout only if it came later. */
 #define REFUTES \
-    "FROM failed WHERE (failed.parameters = variant.parameters" \
+    "FROM failed WHERE (failed.parameters = variant.parameters AND '' IN (failed.run_hash, variant.run_hash)" \
     " OR failed.run_hash = variant.run_hash AND failed.run_hash <> '')" \
     " AND (failed.outcome <> 'timeout' OR failed.turn > variant.turn)"
 
@@ -148,7 +149,8 @@ enum { STUDY_COLUMNS = 8, FOUND_COLUMNS = 5, RESULT_COLUMNS = 5 };
         " SELECT ?1, parameters, screening_gpu, screening_ns, finals_ns, outcome, phase, 0," \
         " (SELECT max(turn) + 1 FROM study)" \
         RESULT_MEMBERS(COLUMN_NAME) " FROM variant WHERE outcome IN ('wrong_result', 'fault')" \
-        " AND NOT " PASSING " AND study IN (" OF_SAME_CODE ") ORDER BY study DESC") \
+        " AND NOT " PASSING " AND study IN (" OF_SAME_CODE " AND old.problem = new.problem)" \
+        " ORDER BY study DESC") \
     X(REFUTE, "WITH failed AS (SELECT parameters, run_hash, outcome, reason, limit_s, turn FROM variant" \
         " WHERE outcome IN (" FAILURES ") AND NOT " PASSING " AND study IN (" OF_SAME_CODE "))" \
         " UPDATE variant SET (outcome, reason, limit_s) = (SELECT outcome, reason, limit_s " REFUTES " LIMIT 1)" \
@@ -163,8 +165,9 @@ enum { STUDY_COLUMNS = 8, FOUND_COLUMNS = 5, RESULT_COLUMNS = 5 };
         " AND NOT EXISTS (SELECT 1 FROM variant AS later" \
         " JOIN study AS new ON new.id = later.study JOIN study AS old ON old.id = ?1" \
         " WHERE later.parameters = variant.parameters AND later.turn > variant.turn" \
-        " AND new.kernel = old.kernel AND new.problem = old.problem AND new.gpu = old.gpu" \
-        " AND new.arch = old.arch AND new.cache = old.cache AND new.mode = old.mode AND new.tool = old.tool" \
+        " AND " NUMBERS("new") " = " NUMBERS("old") " AND new.gpu = old.gpu AND new.arch = old.arch" \
+        " AND (variant.outcome = 'timeout' OR new.cache = old.cache)" \
+        " AND new.mode = old.mode AND new.tool = old.tool" \
         " AND (old.data_hash <> ?2 OR new.data_hash = old.data_hash)" \
         " AND (old.driver <> ?3 OR old.nvrtc <> ?4 OR new.driver = old.driver AND new.nvrtc = old.nvrtc)" \
         " AND (variant.outcome IN ('fault', 'timeout') OR later.outcome = 'wrong_result'" \

@@ -45,6 +45,7 @@ struct finals {
     struct verdict verdict;  /* of the last look */
     size_t leader;           /* by it; SIZE_MAX: there was none */
     size_t endured;          /* the winner of the last verification; SIZE_MAX: none */
+    bool careful;            /* all of them; job->careful: the next ones, too */
     bool anew;               /* what was measured does not hold */
     struct finalist *list;
     struct contender *contenders; /* the same ones; samples_ns[i]: the mean of round i */
@@ -101,7 +102,7 @@ static void choose(struct finals *finals)
  * an input that it changed; or to a wrong result, by a write into its state. */
 static bool is_suspect(const struct finals *finals, const struct device_client_answer *answer)
 {
-    if (finals->job->careful || finals->count == 1 || answer->passing || answer->damaging)
+    if (finals->careful || finals->count == 1 || answer->passing || answer->damaging)
         return false;
     return answer->outcome == OUTCOME_FAULT || answer->outcome == OUTCOME_TIMEOUT ||
            (answer->outcome == OUTCOME_WRONG_RESULT &&
@@ -133,17 +134,18 @@ static void disqualify(struct finals *finals, size_t contender,
         tuning_job_take_answer(job, index, answer);
 }
 
-/* Careful finals have found nobody who damages what others use, or there were none: suspects have failed. Returns
- * whether one was still in, and stores that. */
-static bool condemn_suspects(struct tuning *tuning, struct tuning_job *job)
+/* Nobody was found in careful finals who damages what others use: suspects have failed, unless these were cut short
+ * only for now. Returns whether one was still in, and stores that. */
+static bool condemn_suspects(struct tuning *tuning, struct tuning_job *job, bool for_good)
 {
     bool condemned = false;
     for (size_t i = 0; i < job->suspect_count; i++) {
-        const struct suspect *suspect = &job->suspects[i];
+        struct suspect *suspect = &job->suspects[i];
         const struct result *result = &job->study.results[suspect->index];
         if (result->outcome != OUTCOME_MEASURED)
             continue;
         condemned = true;
+        suspect->answer.passing = !for_good;
         tuning_job_take_answer(job, suspect->index, &suspect->answer);
         (void)record_result(tuning->record, job->record_id, result, "finals", NULL);
     }
@@ -292,7 +294,7 @@ static void send_next(struct finals *finals, struct rounds *rounds)
         .copy = turn.round,
         .batched = finals->list[turn.contender].runs > 1,
         .check_after = checked ? 1 + draw(finals, FINAL_SAMPLES - 1) : 0,
-        .careful = finals->job->careful,
+        .careful = finals->careful,
         .data_set = finals->rounds_data};
     if (finals->contenders[turn.contender].out)
         return;
@@ -421,7 +423,8 @@ static int verify_one(struct finals *finals, size_t contender, int runs, bool en
         .unchecked_runs = samples * finals->list[contender].runs,
         .runs = runs,
         .data_set = finals->list[contender].usual ? 0 : finals->data_set,
-        .careful = finals->job->careful};
+        .careful =
+            finals->careful || endures}; /* so that a winner has left the others' scratch alone */
     struct device_client_answer answer;
     timings_stage(finals->tuning->timings, TIMING_VERIFY);
     int status = device_client_verify(client, (int64_t)finals->list[contender].index, &check,
@@ -619,6 +622,7 @@ int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *err
     struct study *study = &job->study;
     struct finals finals = {.tuning = tuning,
                             .job = job,
+                            .careful = job->careful,
                             .rules = allowance_rules(&tuning->allowance, tuning->rules, clock_ns()),
                             .gpu = team_lead(tuning->team),
                             .leader = SIZE_MAX,
@@ -629,8 +633,9 @@ int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *err
     team_describe(tuning->team, study);
     choose(&finals);
     int status = run(&finals, error);
+    const bool cut_short = status != 0 || clock_ns() >= allowance_end(&tuning->allowance);
     if (status != 0 || !finals.anew)
-        finals.anew = condemn_suspects(tuning, job) || finals.anew;
+        finals.anew = condemn_suspects(tuning, job, !cut_short) || finals.anew;
     study->has_winner = status == 0 && count_in(&finals) > 0 && !finals.anew;
     if (study->has_winner)
         study->winner = finals.list[finals.verdict.winner].index;

@@ -313,7 +313,7 @@ static int correct_tuned(struct run *run, const struct study *study, struct erro
 {
     struct study *studies = NULL;
     size_t count = 0;
-    if (!updates_tuned(run))
+    if (!updates_tuned(run) || compile_pool_toolkit_changed(run->pool)) /* then it is withdrawn */
         return 0;
     timings_stage(&run->timings, TIMING_RECORD);
     int status = record_failures(run->record, study, &studies, &count, error);

@@ -676,6 +676,85 @@ RECORD_TEST(test_a_timeout_under_another_name_counts_only_if_it_came_later)
     record_close(record);
 }
 
+/* Puts a result of a study that differs in these respects; NULL: as the fixture. */
+static void put_as(struct record *record, const char *kernel, const char *cache, const char *driver,
+                   const struct result *result)
+{
+    struct study subject;
+    fixture_subject(&subject);
+    free(subject.kernel);
+    subject.kernel = alloc_string(kernel);
+    if (cache != NULL)
+        (void)strcpy(subject.cache, cache);
+    if (driver != NULL)
+        (void)strcpy(subject.environment.gpu.driver, driver);
+    check(record_begin(record, &subject, true, &id, &error));
+    check(record_result(record, id, result, "screening", &error));
+    study_release(&subject);
+}
+
+/* What spread to another name is taken back by whoever takes back the failure that it came from. */
+RECORD_TEST(test_a_failure_is_taken_back_under_any_name)
+{
+    fixture_study(&study);
+    struct result *result = &study.results[study.winner];
+    struct record *record = open_record("record.sqlite");
+    put_as(record, "one", "cold", NULL, result);
+    result->outcome = OUTCOME_TIMEOUT;
+    put_as(record, "one", "warm", NULL, result);
+    assert_int_equal(count_failures(record), 1); /* of the later one */
+    result->outcome = OUTCOME_MEASURED;
+    put_as(record, "one", "warm", NULL, result);
+    assert_int_equal(count_failures(record), 0);
+    result->outcome = OUTCOME_WRONG_RESULT;
+    put_as(record, "other", NULL, "1.0", result);
+    assert_int_equal(count_failures(record), 1);
+    result->outcome = OUTCOME_MEASURED;
+    put_as(record, "one", NULL, NULL, result);
+    assert_int_equal(count_failures(record), 0);
+    record_close(record);
+}
+
+/* Whoever hears of the failure first, the verdict that it was a part of is withdrawn. */
+RECORD_TEST(test_a_verdict_with_a_failure_is_decided_anew_though_it_was_not_the_winner)
+{
+    fixture_study(&study);
+    struct record *record = open_record("record.sqlite");
+    store(record, &study);
+    const size_t loser = study.winner == 0 ? 1 : 0;
+    assert_int_equal(study.results[loser].outcome, OUTCOME_MEASURED);
+    study.results[loser].outcome = OUTCOME_WRONG_RESULT;
+    put_as(record, "other", NULL, NULL, &study.results[loser]);
+    (void)count_failures(record);
+    struct study again = take_up(record);
+    assert_false(again.complete);
+    study_release(&again);
+    record_close(record);
+}
+
+/* As -DSIZE=1048576 and -DSIZE=1048576.0. */
+RECORD_TEST(test_one_problem_in_two_spellings_may_be_two_codes)
+{
+    fixture_study(&study);
+    struct result *result = &study.results[study.winner];
+    struct study named;
+    struct record *record = open_record("record.sqlite");
+    (void)strcpy(result->run_hash, "0123456789abcdef0123456789abcdef");
+    store(record, &study);
+    fixture_subject(&named);
+    bindings_set(&named.problem, "n", value_real(number_real(bindings_find(&study.problem, "n"))));
+    check(record_begin(record, &named, false, &id, &error));
+    assert_int_equal(named.result_count, 0);
+    study_release(&named);
+    result->outcome = OUTCOME_WRONG_RESULT;
+    (void)strcpy(result->run_hash, "fedcba9876543210fedcba9876543210");
+    check(record_result(record, id, result, "screening", &error));
+    struct study again = take_up(record);
+    assert_true(again.has_winner);
+    study_release(&again);
+    record_close(record);
+}
+
 static int64_t count_of(const char *path, const char *sql)
 {
     sqlite3 *database = NULL;

@@ -183,6 +183,12 @@ static void who_crashed_is_excused_if_another_is_to_blame(void **state)
     fixture_assert_outcome(20.0002, OUTCOME_WRONG_RESULT, "scripted");
     fixture_assert_winner(20);
     fixture_end();
+    fixture_check(hold("verify:us=20 1 lose fault\nverify:us=25 1 lose fault\n" /* both at once */
+                       "measure:us=20.0002 13 lose wrong_result\n",
+                       CLOSE_AND_SLOW, 10));
+    fixture_assert_measured(25);
+    fixture_assert_winner(20);
+    fixture_end();
     fixture_check(hold("verify:us=20 1 lose fault\n", CLOSE_AND_SLOW, 10));
     fixture_assert_outcome(20, OUTCOME_FAULT, "scripted");
     fixture_assert_winner(20.0002);
