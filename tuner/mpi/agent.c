@@ -1,6 +1,5 @@
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/interrupt.h"
 #include "base/json_text.h"
 #include "base/worker.h"
@@ -166,43 +165,22 @@ static bool serve_workers(struct agent *agent)
 
 /* --- the hub --- */
 
-/* Adds a piece to a file of the workers' folder: the name, and then its bytes. Notes the first failure. */
+/* Adds a piece to a file of the workers' folder. Notes the first failure. */
 static void take_piece(struct agent *agent, const struct packet *packet)
 {
-    enum { DIGITS = HASH_BYTES - 1 };
-    char *path = alloc_format("%s/%.*s", agent->folder, DIGITS, packet->bytes);
-    size_t count = packet->count - DIGITS;
+    struct piece piece;
+    memcpy(&piece, packet->bytes, sizeof piece);
+    char *path = alloc_format("%s/%s", agent->folder, piece.name);
+    size_t count = packet->count - sizeof piece;
     FILE *file = fopen(path, "ae");
-    bool good = file != NULL && fwrite(packet->bytes + DIGITS, 1, count, file) == count;
+    bool good = file != NULL && fwrite(packet->bytes + sizeof piece, 1, count, file) == count &&
+                fflush(file) == 0 && futimens(fileno(file), piece.dates) == 0;
     if (file != NULL && fclose(file) != 0)
         good = false;
     if (!good && agent->disk.code == 0)
         (void)error_set_errno(&agent->disk, ERROR_RECORD, "cannot write a file into '%s'",
                               agent->folder);
     free(path);
-}
-
-/* The date of a whole file, which is a part of a large one's hash. */
-static void take_date(const struct agent *agent, const struct packet *packet)
-{
-    enum { DIGITS = HASH_BYTES - 1 };
-    struct timespec dates[2];
-    char *path = alloc_format("%s/%.*s", agent->folder, DIGITS, packet->bytes);
-    memcpy(&dates[0], packet->bytes + DIGITS, sizeof dates[0]);
-    dates[1] = dates[0];
-    (void)utimensat(AT_FDCWD, path, dates, 0); /* else the file seems to have changed */
-    free(path);
-}
-
-/* A request, unless it may need what could not be written. */
-static void take_request(struct agent *agent, struct agent_worker *worker,
-                         const struct packet *packet)
-{
-    if (agent->disk.code == 0)
-        hand_on(worker, packet->bytes, packet->count);
-    else
-        peers_send_object(agent->peers, 0, PACKET_DATA, worker->id,
-                          message_from_error(&agent->disk));
 }
 
 static void take_packet(struct agent *agent, const struct packet *packet)
@@ -215,9 +193,12 @@ static void take_packet(struct agent *agent, const struct packet *packet)
         if (worker != NULL)
             *ARRAY_APPEND(agent->workers, agent->worker_count) = worker;
         break;
-    case PACKET_DATA:
-        if (worker != NULL)
-            take_request(agent, worker, packet);
+    case PACKET_DATA: /* a request, unless it may need what could not be written */
+        if (worker != NULL && agent->disk.code == 0)
+            hand_on(worker, packet->bytes, packet->count);
+        else if (worker != NULL)
+            peers_send_object(agent->peers, 0, PACKET_DATA, worker->id,
+                              message_from_error(&agent->disk));
         break;
     case PACKET_KEEP:
         bytes_append(ARRAY_APPEND(agent->kept, agent->kept_count), packet->bytes, packet->count);
@@ -233,9 +214,6 @@ static void take_packet(struct agent *agent, const struct packet *packet)
         break;
     case PACKET_FILE:
         take_piece(agent, packet);
-        break;
-    case PACKET_FILE_END:
-        take_date(agent, packet);
         break;
     case PACKET_END:
         agent->over = true;

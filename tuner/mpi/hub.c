@@ -166,24 +166,23 @@ static bool lacks_file(struct hub_node *node, struct hub_worker *worker)
     return true;
 }
 
-/* Sends pieces of a file, each with its name before it. A file that cannot be read to its end lacks the rest: who
- * reads the copy finds that it has another hash. */
+/* Sends pieces of a file. Of one that cannot be read to its end, the copy is found to have another hash. */
 static bool send_file(struct hub *hub, int rank)
 {
-    enum { DIGITS = HASH_BYTES - 1 };
     struct hub_node *node = &hub->nodes[rank];
-    char bytes[DIGITS + PIECE_BYTES];
+    struct piece piece = {0};
+    char bytes[sizeof piece + PIECE_BYTES];
+    struct stat status;
     bool any = false;
+    if (node->file >= 0 && fstat(node->file, &status) == 0)
+        piece.dates[0] = piece.dates[1] = status.st_mtim;
+    memcpy(piece.name, node->file_name, sizeof piece.name);
+    memcpy(bytes, &piece, sizeof piece);
     while (node->file >= 0 && !node->lost && peers_unsent(hub->peers, rank) < UNSENT_BYTES) {
-        memcpy(bytes, node->file_name, DIGITS);
-        ssize_t count = read(node->file, bytes + DIGITS, PIECE_BYTES);
+        ssize_t count = read(node->file, bytes + sizeof piece, PIECE_BYTES);
         if (count > 0) {
-            peers_send(hub->peers, rank, PACKET_FILE, 0, bytes, DIGITS + (size_t)count);
+            peers_send(hub->peers, rank, PACKET_FILE, 0, bytes, sizeof piece + (size_t)count);
         } else {
-            struct stat status = {0};
-            (void)fstat(node->file, &status);
-            memcpy(bytes + DIGITS, &status.st_mtim, sizeof status.st_mtim);
-            peers_send(hub->peers, rank, PACKET_FILE_END, 0, bytes, DIGITS + sizeof status.st_mtim);
             json_object_set_new(node->files, node->file_name, json_true());
             close_file(&node->file);
         }

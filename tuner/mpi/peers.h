@@ -41,7 +41,6 @@ enum packet_kind {
     PACKET_ENDED,
     PACKET_STATE,
     PACKET_FILE,
-    PACKET_FILE_END,
     PACKET_END,
     PACKET_BYE
 };

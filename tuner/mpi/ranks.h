@@ -14,10 +14,18 @@
 #define AUTOTUNE_RANKS_H
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "mpi/peers.h"
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <time.h>
+
+/* What comes before the bytes of a piece of a file. The date is a part of a large one's hash. */
+struct piece {
+    char name[HASH_BYTES];
+    struct timespec dates[2]; /* as futimens() takes them */
+};
 
 /* `arguments` are the coordinator's, its program first; `greetings` those of all ranks (main.c). Returns the
  * coordinator's exit status, or ERROR_WORKER. */
