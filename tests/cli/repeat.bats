@@ -115,7 +115,7 @@ every() {
         stand_in noise=0.002 base_ns=40000 time.repeat_count=100 "time.repeat_$culprit=39500"
         sweep "block_size = 256, 512" "mode = $culprit, $victim" "copy = $when" "constraint = block_size == 256 or mode == \"$victim\""
         expect 0 --config sweep.ini --format csv
-        is "$culprit" wrong_result
+        [ "$culprit" = shove ] || is "$culprit" wrong_result # what it hits depends on where buffers lie
         is "$victim" measured
     done
 }
