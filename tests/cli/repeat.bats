@@ -120,6 +120,17 @@ every() {
     done
 }
 
+@test "a variant that changes an input once, in whichever run of the finals, does not win though nobody is led astray" {
+    local when
+    for when in 8 14 20 26 33; do
+        stand_in noise=0.002 base_ns=40000 time.repeat_count=100 time.repeat_lure=39000
+        sweep "block_size = 256, 512" "mode = lure, good" "copy = $when" 'constraint = block_size == 256 or mode == "good"'
+        rm -rf results
+        expect 0 --config sweep.ini --format csv
+        has results/tuned.ini "parameter.mode = good"
+    done
+}
+
 @test "run verifies consecutive runs on two data sets, and says what differs" {
     fast_fakes
     for mode in $bad; do

@@ -131,6 +131,10 @@ static int do_verify(struct device_session *session, const json_t *request, stru
 {
     struct device_variant *variant;
     int64_t runs = json_integer_value(json_object_get(request, "runs"));
+    const int64_t unchecked = json_integer_value(json_object_get(request, "unchecked_runs"));
+    const enum others others = is_careful(request) ? OTHERS_STATE
+                               : unchecked > 0     ? OTHERS_GUARDS /* of the winner, at the end */
+                                                   : OTHERS_DATA;
     int status = need_variant(session, request, &variant, error);
     if (status == 0)
         draw_data(session, request);
@@ -143,14 +147,12 @@ static int do_verify(struct device_session *session, const json_t *request, stru
         status = trial_mend(session, variant, &damaged, error);
     int64_t start = clock_ns();
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
-        status = run_unchecked(session, variant,
-                               json_integer_value(json_object_get(request, "unchecked_runs")),
-                               answer, error);
+        status = run_unchecked(session, variant, unchecked, answer, error);
     for (int64_t i = 0; (i < runs || i == 0) && status == 0 && answer->outcome == OUTCOME_MEASURED;
          i++)
         status = trial_verify(session, variant, i + 2 >= runs, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
-        status = trial_check_others(session, variant, is_careful(request), answer, error);
+        status = trial_check_others(session, others, variant, answer, error);
     if (status == 0)
         status = list_differences(session, request, variant, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
@@ -203,7 +205,7 @@ static int do_measure(struct device_session *session, const json_t *request, str
         status = trial_measure(session, request, variant, is_careful(request), &answer->reply,
                                answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED && is_careful(request))
-        status = trial_check_others(session, variant, true, answer, error);
+        status = trial_check_others(session, OTHERS_STATE, variant, answer, error);
     note_damage(session, request, answer);
     if (answer->reply != NULL) {
         json_object_set_new(answer->reply, "event", json_string("measured"));

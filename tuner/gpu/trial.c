@@ -138,7 +138,8 @@ int trial_mend(struct device_session *session, const struct device_variant *own,
         const struct device_variant *variant = &session->variants[i];
         const struct template *template = variant->data.template;
         for (size_t j = 0; variant->scratch != NULL && j < template->buffer_count; j++) {
-            const bool constant = variant != own && !buffer_is_work(&template->buffers[j]);
+            const bool constant =
+                own != NULL && variant != own && !buffer_is_work(&template->buffers[j]);
             if (status == 0)
                 status = data_store_check_scratch(store, &variant->scratch[j], constant,
                                                   &variant->fingerprints[j], damaged, error);
@@ -152,12 +153,13 @@ int trial_mend(struct device_session *session, const struct device_variant *own,
     return status;
 }
 
-int trial_check_others(struct device_session *session, const struct device_variant *own,
-                       bool careful, struct answer *answer, struct error *error)
+int trial_check_others(struct device_session *session, enum others others,
+                       const struct device_variant *own, struct answer *answer, struct error *error)
 {
     bool damaged;
-    int status = careful ? trial_mend(session, own, &damaged, error)
-                         : data_store_check_others(&session->problem.store, &damaged, error);
+    int status = others == OTHERS_DATA
+                     ? data_store_check_others(&session->problem.store, &damaged, error)
+                     : trial_mend(session, others == OTHERS_STATE ? own : NULL, &damaged, error);
     if (status == 0 && damaged && answer->outcome == OUTCOME_MEASURED) {
         answer->outcome = OUTCOME_WRONG_RESULT;
         session->damaged = true;

@@ -49,14 +49,17 @@ int trial_verify(struct device_session *session, struct device_variant *variant,
 
 /* Mends all data but those of the last trial_prepare(), and the guards of all loaded variants' scratch
  * buffers; says whether there was any damage, or the state of another variant than `own` has changed since the last
- * call. Returns 0 or ERROR_DEVICE. */
+ * call. NULL: several have run since, and may have changed their own. Returns 0 or ERROR_DEVICE. */
 int trial_mend(struct device_session *session, const struct device_variant *own, bool *damaged,
                struct error *error);
 
-/* After runs of a variant, `own`: whether they damaged the data of another one, and if it is checked carefully, its
- * state, or the guards of its scratch buffers. Returns 0 or ERROR_DEVICE. */
-int trial_check_others(struct device_session *session, const struct device_variant *own,
-                       bool careful, struct answer *answer, struct error *error);
+/* What of other variants is checked: their data, or the guards of their scratch buffers, too, or also their state. */
+enum others { OTHERS_DATA, OTHERS_GUARDS, OTHERS_STATE };
+
+/* Whether runs of a variant, `own`, or what was not checked before, have damaged that. Returns 0 or ERROR_DEVICE. */
+int trial_check_others(struct device_session *session, enum others others,
+                       const struct device_variant *own, struct answer *answer,
+                       struct error *error);
 
 /*
  * Takes the samples that the request asks for (measure.h). Checks two consecutive ones behind

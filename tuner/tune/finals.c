@@ -134,8 +134,8 @@ static void disqualify(struct finals *finals, size_t contender,
         tuning_job_take_answer(job, index, answer);
 }
 
-/* Nobody was found in careful finals who damages what others use: suspects have failed, unless these were cut short
- * only for now. Returns whether one was still in, and stores that. */
+/* Nobody was found in careful finals who damages what others use: suspects have failed, if these were interrupted only
+ * for now. Returns whether one was still in, and stores that. */
 static bool condemn_suspects(struct tuning *tuning, struct tuning_job *job, bool for_good)
 {
     bool condemned = false;
@@ -423,8 +423,7 @@ static int verify_one(struct finals *finals, size_t contender, int runs, bool en
         .unchecked_runs = samples * finals->list[contender].runs,
         .runs = runs,
         .data_set = finals->list[contender].usual ? 0 : finals->data_set,
-        .careful =
-            finals->careful || endures}; /* so that a winner has left the others' scratch alone */
+        .careful = finals->careful};
     struct device_client_answer answer;
     timings_stage(finals->tuning->timings, TIMING_VERIFY);
     int status = device_client_verify(client, (int64_t)finals->list[contender].index, &check,
@@ -620,6 +619,9 @@ static int run(struct finals *finals, struct error *error)
 int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
     struct study *study = &job->study;
+    const int64_t end_ns = tuning->allowance.end_ns;
+    if (job->careful) /* whatever it takes: a victim must not be out, nor a culprit win, for want of time */
+        tuning->allowance.end_ns = 0;
     struct finals finals = {.tuning = tuning,
                             .job = job,
                             .careful = job->careful,
@@ -633,9 +635,9 @@ int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *err
     team_describe(tuning->team, study);
     choose(&finals);
     int status = run(&finals, error);
-    const bool cut_short = status != 0 || clock_ns() >= allowance_end(&tuning->allowance);
+    tuning->allowance.end_ns = end_ns;
     if (status != 0 || !finals.anew)
-        finals.anew = condemn_suspects(tuning, job, !cut_short) || finals.anew;
+        finals.anew = condemn_suspects(tuning, job, status == 0) || finals.anew;
     study->has_winner = status == 0 && count_in(&finals) > 0 && !finals.anew;
     if (study->has_winner)
         study->winner = finals.list[finals.verdict.winner].index;

@@ -194,6 +194,21 @@ static void who_crashed_is_excused_if_another_is_to_blame(void **state)
     fixture_assert_winner(20.0002);
 }
 
+/* Else whoever is to blame might win for want of time. */
+static void careful_finals_take_their_time(void **state)
+{
+    fixture_start("", CLOSE_AND_SLOW, 10);
+    fixture.tuning.rules.everyone = true;
+    fixture.tuning.rules.tie_tolerance = 1e-9;
+    fixture_open();
+    fixture_check(screening_hold(&fixture.tuning, &fixture.job, &fixture.error));
+    fixture.job.careful = true;
+    fixture.tuning.allowance.end_ns = 1;
+    fixture_check(finals_hold(&fixture.tuning, &fixture.job, &fixture.error));
+    assert_int_equal(samples_of(20), MOST_SAMPLES);
+    assert_int_equal(fixture.tuning.allowance.end_ns, 1);
+}
+
 /* So may the template be if data of other random numbers cannot be made: they can after all. */
 static void no_template_is_blamed_for_damage(void **state)
 {
@@ -341,6 +356,7 @@ int main(int argc, char **argv)
         TUNING_TEST(the_winner_stays_when_a_rival_fails_at_the_end),
         TUNING_TEST(damage_is_blamed_on_its_culprit),
         TUNING_TEST(who_crashed_is_excused_if_another_is_to_blame),
+        TUNING_TEST(careful_finals_take_their_time),
         TUNING_TEST(no_template_is_blamed_for_damage),
         TUNING_TEST(a_new_worker_runs_the_winner_as_often_again),
         TUNING_TEST(what_crashes_is_out_even_if_no_worker_replaces_the_lost_one),
