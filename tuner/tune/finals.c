@@ -632,10 +632,14 @@ int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *err
                             .random = 0x2545f4914f6cdd1du,
                             .random_checks = (uint64_t)clock_ns() | 1};
     study->has_winner = false;
+    if (job->careful && finals.rules.minimum_rounds < job->careful_rounds)
+        finals.rules.minimum_rounds = job->careful_rounds;
     team_describe(tuning->team, study);
     choose(&finals);
     int status = run(&finals, error);
     tuning->allowance.end_ns = end_ns;
+    if (finals.round > job->careful_rounds)
+        job->careful_rounds = finals.round;
     if (status != 0 || !finals.anew)
         finals.anew = condemn_suspects(tuning, job, status == 0) || finals.anew;
     study->has_winner = status == 0 && count_in(&finals) > 0 && !finals.anew;

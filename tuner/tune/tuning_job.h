@@ -53,6 +53,8 @@ struct tuning_job {
     bool disqualified; /* a variant that others were measured against has failed after all */
     bool
         careful; /* a variant damaged what others use, unseen: the finals are to be checked carefully */
+    unsigned
+        careful_rounds; /* that careful finals have at least: who did damage in earlier ones does it again */
     struct suspect *suspects;
     size_t suspect_count;
     struct compile_doubt *doubt; /* NULL: nobody is told */
