@@ -74,16 +74,12 @@ static bool coordinator_has_ended(struct coordinator *coordinator)
     if (coordinator->pid > 0 && waitpid(coordinator->pid, &coordinator->status, WNOHANG) != 0)
         coordinator->pid = 0;
     if (coordinator->pid > 0 && interrupt_requested() && !coordinator->interrupted) {
+        sigset_t unused;
+        interrupt_block(&unused); /* mpirun may send more: the hub ends when the coordinator has */
         (void)kill(coordinator->pid, SIGTERM);
         coordinator->interrupted = true;
     }
     return coordinator->pid == 0;
-}
-
-static int coordinator_exit_status(const struct coordinator *coordinator)
-{
-    return WIFSIGNALED(coordinator->status) ? 128 + WTERMSIG(coordinator->status)
-                                            : WEXITSTATUS(coordinator->status);
 }
 
 /* Sends a message, whose reference it drops, when there is room for it. */
@@ -502,7 +498,8 @@ int hub_run(struct peers *peers, char **arguments, json_t *greetings, bool *orde
                              ? json_pack("{s:s, s:O}", "event", "nodes", "nodes", greetings)
                              : message_from_error(error));
         serve(&hub);
-        status = coordinator_exit_status(&hub.coordinator);
+        status = hub.coordinator.status;
+        status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     }
     *orderly = dismiss_agents(&hub);
     release(&hub);
