@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-/* UNIT_TEST_WITH() calls this to add its test to those that main() runs. */
+/* Adds a test to those that main() runs. UNIT_TEST_WITH() calls it. */
 void test_add(struct CMUnitTest test);
 
 #define UNIT_TEST_WITH(name, setup, teardown)                                                      \

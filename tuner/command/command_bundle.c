@@ -524,8 +524,8 @@ static void drop_older_files(const struct bundle *bundle)
     free(folder);
 }
 
-/* Moves the files to the output; the old tuned.ini is removed first and the new one comes last, because without it
- * there is no bundle. */
+/* Moves the files to the output. The old tuned.ini is removed first and the new one is moved last: a folder without one
+ * is not a bundle. */
 static int move_files(const struct bundle *bundle, struct error *error)
 {
     char *tuned = alloc_format("%s/tuned.ini", bundle->output);

@@ -150,6 +150,7 @@ bool export_takes(const struct command_query *query,
     const struct tuned_configuration *other;
     if (is_cached_as(configuration, cache))
         return true;
+    /* left out only if another entry answers for every GPU that this one answers for */
     for (size_t i = 0; (other = tuned_at(query->table, i)) != NULL; i++)
         if (is_cached_as(other, cache) && strcmp(other->kernel, configuration->kernel) == 0 &&
             tuned_reader_same_gpu(other->gpu, configuration->gpu) &&

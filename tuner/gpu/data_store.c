@@ -554,10 +554,9 @@ void data_store_note_run(struct data_store *store)
     store->runs++;
 }
 
-/* Mends the guards of a buffer; `*damaged` if there was something to mend, or if its contents, whose fingerprint is
- * set, have changed and are constant. */
-static int check_buffer(struct data_store *store, const struct device_buffer *buffer, bool constant,
-                        uint64_t *fingerprint, bool *damaged, struct error *error)
+int data_store_check_buffer(struct data_store *store, const struct device_buffer *buffer,
+                            bool constant, uint64_t *fingerprint, bool *damaged,
+                            struct error *error)
 {
     const struct making making = {.store = store, .error = error};
     uint64_t seen[SEEN];
@@ -574,13 +573,6 @@ static int check_buffer(struct data_store *store, const struct device_buffer *bu
                : device_buffer_guard(store->device, buffer, GUARD_PATTERN, error);
 }
 
-int data_store_check_scratch(struct data_store *store, const struct device_buffer *buffer,
-                             bool constant, uint64_t *fingerprint, bool *damaged,
-                             struct error *error)
-{
-    return check_buffer(store, buffer, constant, fingerprint, damaged, error);
-}
-
 /* Mends the guards of an item, and marks it if there is damage. */
 static int check_item(struct data_store *store, struct data_item *item, bool *damaged,
                       struct error *error)
@@ -590,11 +582,11 @@ static int check_item(struct data_store *store, struct data_item *item, bool *da
     bool bad = false;
     if (item->stale || item->intact == store->runs)
         return 0;
-    int status = check_buffer(store, &item->buffer, constant == &item->buffer, &fingerprints[0],
-                              &bad, error);
+    int status = data_store_check_buffer(store, &item->buffer, constant == &item->buffer,
+                                         &fingerprints[0], &bad, error);
     if (status == 0)
-        status = check_buffer(store, &item->pristine, constant == &item->pristine, &fingerprints[1],
-                              &bad, error);
+        status = data_store_check_buffer(store, &item->pristine, constant == &item->pristine,
+                                         &fingerprints[1], &bad, error);
     item->stale = item->stale || bad;
     *damaged = *damaged || bad;
     return status;

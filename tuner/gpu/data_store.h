@@ -107,11 +107,11 @@ void data_store_trust(struct data_store *store);
  * any was damaged since it was last checked. */
 int data_store_check_others(struct data_store *store, bool *damaged, struct error *error);
 
-/* Mends the guards of a buffer that is not the store's; `*damaged` if there was something to mend, or if it is constant
- * and no longer has `*fingerprint`, which is set to that of what it holds. */
-int data_store_check_scratch(struct data_store *store, const struct device_buffer *buffer,
-                             bool constant, uint64_t *fingerprint, bool *damaged,
-                             struct error *error);
+/* Mends the guards of a buffer, if it has memory, and sets `*fingerprint` to that of its contents. Sets `*damaged` if a
+ * guard was damaged, or if the buffer is constant and had another fingerprint before; never clears it. */
+int data_store_check_buffer(struct data_store *store, const struct device_buffer *buffer,
+                            bool constant, uint64_t *fingerprint, bool *damaged,
+                            struct error *error);
 
 /* A variant is about to run. */
 void data_store_note_run(struct data_store *store);

@@ -26,8 +26,8 @@ struct device_variant {
     void ***arguments;             /* of each step, as cuLaunchKernel takes them */
     struct device_buffer *scratch; /* [i] is set if template.buffers[i] is scratch */
     struct buffer_places *places;  /* of the scratch buffers */
-    uint64_t *
-        fingerprints; /* of these, when trial_mend() last saw them, and then of their copies in the batch */
+    /* of these, and behind them of their copies in the batch, when trial_mend() last saw them */
+    uint64_t *fingerprints;
     struct bindings parameters;
     uint64_t refills;    /* data_store.refills when its variables were filled */
     unsigned resets;     /* device_variant_reset() was called so often */

@@ -65,6 +65,7 @@ static int lookup_info(void *user, const char *entry, struct kernel_info *info, 
     CUfunction function;
     int shared = 0;
     int local = 0;
+    int cluster[3] = {0}; /* __cluster_dims__ */
     *info = (struct kernel_info){0};
     const struct {
         CUfunction_attribute attribute;
@@ -72,24 +73,20 @@ static int lookup_info(void *user, const char *entry, struct kernel_info *info, 
     } wanted[] = {{CU_FUNC_ATTRIBUTE_NUM_REGS, &info->registers},
                   {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &shared},
                   {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &local},
-                  {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &info->max_threads_per_block}};
+                  {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &info->max_threads_per_block},
+                  {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, &cluster[0]},
+                  {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, &cluster[1]},
+                  {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, &cluster[2]}};
+    size_t count = sizeof wanted / sizeof *wanted;
+    if (module->device->gpu.compute_capability < 90)
+        count -= 3; /* older drivers do not know the last ones */
     int status = module_function(module, entry, &function, error);
-    for (size_t i = 0; i < sizeof wanted / sizeof *wanted && status == 0; i++)
+    for (size_t i = 0; i < count && status == 0; i++)
         status = CUDA(module->device, cuFuncGetAttribute, wanted[i].value, wanted[i].attribute,
                       function);
     info->static_shared_bytes = shared;
     info->stack_bytes = local;
-    /* __cluster_dims__, of which older drivers know nothing */
-    const CUfunction_attribute extents[] = {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
-                                            CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
-                                            CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH};
-    const bool may_cluster = module->device->gpu.compute_capability >= 90;
-    info->cluster_blocks = may_cluster;
-    for (size_t i = 0; i < 3 && may_cluster && status == 0; i++) {
-        int extent = 0;
-        status = CUDA(module->device, cuFuncGetAttribute, &extent, extents[i], function);
-        info->cluster_blocks *= extent;
-    }
+    info->cluster_blocks = cluster[0] * cluster[1] * cluster[2];
     return status;
 }
 

@@ -141,13 +141,13 @@ int trial_mend(struct device_session *session, const struct device_variant *own,
             const bool constant =
                 own != NULL && variant != own && !buffer_is_work(&template->buffers[j]);
             if (status == 0)
-                status = data_store_check_scratch(store, &variant->scratch[j], constant,
-                                                  &variant->fingerprints[j], damaged, error);
+                status = data_store_check_buffer(store, &variant->scratch[j], constant,
+                                                 &variant->fingerprints[j], damaged, error);
             const struct device_buffer *copies = batch_scratch(variant->batch, j);
             if (status == 0 && copies != NULL)
-                status = data_store_check_scratch(
-                    store, copies, constant, &variant->fingerprints[template->buffer_count + j],
-                    damaged, error);
+                status = data_store_check_buffer(store, copies, constant,
+                                                 &variant->fingerprints[template->buffer_count + j],
+                                                 damaged, error);
         }
     }
     return status;

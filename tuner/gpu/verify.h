@@ -29,8 +29,8 @@ struct verify {
     const struct batches *batches; /* whose copies a check of everything looks at; NULL: none */
     struct measure *measure; /* the run is between its events (measure_queue_run()); NULL: not */
     bool everything;
-    /* the run finds more that a variant may not rely on: the guards, which it finds where it reads beyond a
-     * buffer, take turns with the poison, and the shared memory is no earlier kernel's */
+    /* the run also changes what a variant may not rely on: the guards, which it sees if it reads beyond a buffer,
+     * and what shared memory holds when the kernel begins */
     bool hostile;
     unsigned char guard; /* what the guards hold: GUARD_PATTERN */
     enum finding finding;

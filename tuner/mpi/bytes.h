@@ -13,7 +13,7 @@ struct bytes {
 void bytes_release(struct bytes *bytes);
 void bytes_append(struct bytes *bytes, const void *data, size_t count);
 
-/* Removes the first `count`, which stay where they are until something is appended. */
+/* Removes the first `count` bytes. They can still be read until something is appended. */
 void bytes_drop(struct bytes *bytes, size_t count);
 
 /* Writes what a socket takes without waiting; returns whether it took anything. If nobody reads it any more,

@@ -620,8 +620,8 @@ static void rule_out(struct result *result)
     result->run_hash[0] = '\0';
 }
 
-/* Adds the stored results of a study; `winner` is the winner's row, 0 where there is none. With `like`, only what
- * failed and counts for that study. */
+/* Adds the stored results of a study; `winner` is the winner's row, 0 where there is none. If `like` is given, adds
+ * only the failures that count for it. */
 static int read_results(struct record *record, int64_t id, enum result_set wanted,
                         const struct study *like, int64_t winner, struct study *study,
                         struct error *error)

@@ -90,11 +90,11 @@ enum { STUDY_COLUMNS = 8, FOUND_COLUMNS = 5, RESULT_COLUMNS = 5 };
 #define OF_SAME_CODE \
     "SELECT old.id FROM study AS old JOIN study AS new ON new.id = ?1 WHERE new.mode = 'measured'" \
     " AND old.mode = new.mode AND old.tool = new.tool AND " NUMBERS("old") " = " NUMBERS("new") \
-    " AND old.gpu = new.gpu AND old.arch = new.arch AND old.template_hash = new.template_hash AND old.data_hash = new.data_hash" \
-    " AND old.driver = new.driver AND old.nvrtc = new.nvrtc AND " SM_COUNT("old") " = " SM_COUNT("new")
+    " AND old.gpu = new.gpu AND old.arch = new.arch AND old.template_hash = new.template_hash" \
+    " AND old.data_hash = new.data_hash AND old.driver = new.driver AND old.nvrtc = new.nvrtc AND " SM_COUNT("old") " = " SM_COUNT("new")
 
-/* Of the failures of the same code, those that count for a variant: of its machine code, or, if that is not known, of
- * its parameters; a timeout only if it came later. */
+/* Which failures of the same code count against a variant: those of the same machine code, and, where one machine code
+ * is not known, those of the same parameters. A timeout counts only if it came later. */
 #define REFUTES \
     "FROM failed WHERE (failed.parameters = variant.parameters AND '' IN (failed.run_hash, variant.run_hash)" \
     " OR failed.run_hash = variant.run_hash AND failed.run_hash <> '')" \

@@ -1,9 +1,8 @@
 /*
  * Options of the compiler, and the standard headers that kernels can include.
  *
- * A template may not pass some options to NVRTC: those that make it write files, and those that add
- * headers, include folders, sources or other files, because autotune must know which files are compiled.
- * Use the template's `include` or an #include in the source instead.
+ * A template may not pass options that make NVRTC write files, or that add headers, include folders,
+ * sources or other files: autotune must know which files are compiled. Use the template's `include` or an #include in the source instead.
  */
 #ifndef AUTOTUNE_COMPILER_OPTION_H
 #define AUTOTUNE_COMPILER_OPTION_H

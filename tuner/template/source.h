@@ -66,8 +66,8 @@ struct source {
 /*
  * Reads `path` and each header once. It searches like the compiler: #include "…" in the including
  * file's folder first, then both kinds in the source's folder and `folders`, which are relative to
- * the source's folder; in each, NAME.stdh stands in for a NAME without a dot. A header that is not found is taken to be the toolkit's; nvrtc_build()
- * identifies its content. Since it searches the folders as well for what it includes, the files
+ * the source's folder. In each folder, NAME.stdh stands in for a NAME without a dot. A header that is not found is
+ * taken to be the toolkit's; nvrtc_build() identifies its content. Since it searches the folders as well for what it includes, the files
  * there that have a name of the toolkit's (cuda_runtime_api.h, cub/…) count, with what they include.
  * The folders are searched for __has_include and #include_next as well. Macros are not expanded.
  *

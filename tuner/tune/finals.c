@@ -134,8 +134,8 @@ static void disqualify(struct finals *finals, size_t contender,
         tuning_job_take_answer(job, index, answer);
 }
 
-/* Nobody was found in careful finals who damages what others use: suspects have failed, if these were interrupted only
- * for now. Returns whether one was still in, and stores that. */
+/* Careful finals found nobody who damages what others use, so the suspects have failed; if the finals were interrupted,
+ * the next run tries them again. Returns whether any suspect was still in; stores their outcomes. */
 static bool condemn_suspects(struct tuning *tuning, struct tuning_job *job, bool for_good)
 {
     bool condemned = false;
@@ -151,6 +151,12 @@ static bool condemn_suspects(struct tuning *tuning, struct tuning_job *job, bool
     }
     job->suspect_count = 0;
     return condemned;
+}
+
+/* Careful finals take as long as they need: no victim may be out, and no culprit win, for want of time. */
+static bool is_time_over(const struct finals *finals)
+{
+    return !finals->careful && clock_ns() >= allowance_end(&finals->tuning->allowance);
 }
 
 /* How many are in. */
@@ -350,8 +356,7 @@ static int rounds_step(struct finals *finals, struct rounds *rounds, struct erro
 static bool is_due(const struct finals *finals, const struct rounds *rounds, size_t first)
 {
     return rounds->waiting_count == 0 && rounds->next < rounds->end && !rounds->anew &&
-           !finals->anew &&
-           (rounds->next == first || clock_ns() < allowance_end(&finals->tuning->allowance));
+           !finals->anew && (rounds->next == first || !is_time_over(finals));
 }
 
 /*
@@ -557,7 +562,7 @@ static int run_rounds(struct finals *finals, struct error *error)
         int status = run_some_rounds(finals, look, error);
         if (status != 0)
             return status;
-        if (finals->round > 0 && clock_ns() >= allowance_end(&finals->tuning->allowance))
+        if (finals->round > 0 && is_time_over(finals))
             rules->minimum_rounds = rules->maximum_rounds = finals->round;
         if (finals->round == 0 || !race_looks(finals->round, rules))
             continue;
@@ -619,25 +624,23 @@ static int run(struct finals *finals, struct error *error)
 int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
     struct study *study = &job->study;
-    const int64_t end_ns = tuning->allowance.end_ns;
-    if (job->careful) /* whatever it takes: a victim must not be out, nor a culprit win, for want of time */
-        tuning->allowance.end_ns = 0;
     struct finals finals = {.tuning = tuning,
                             .job = job,
                             .careful = job->careful,
-                            .rules = allowance_rules(&tuning->allowance, tuning->rules, clock_ns()),
+                            .rules = tuning->rules,
                             .gpu = team_lead(tuning->team),
                             .leader = SIZE_MAX,
                             .endured = SIZE_MAX,
                             .random = 0x2545f4914f6cdd1du,
                             .random_checks = (uint64_t)clock_ns() | 1};
     study->has_winner = false;
-    if (job->careful && finals.rules.minimum_rounds < job->careful_rounds)
+    if (!finals.careful)
+        finals.rules = allowance_rules(&tuning->allowance, tuning->rules, clock_ns());
+    else if (finals.rules.minimum_rounds < job->careful_rounds)
         finals.rules.minimum_rounds = job->careful_rounds;
     team_describe(tuning->team, study);
     choose(&finals);
     int status = run(&finals, error);
-    tuning->allowance.end_ns = end_ns;
     if (finals.round > job->careful_rounds)
         job->careful_rounds = finals.round;
     if (status != 0 || !finals.anew)

@@ -113,8 +113,8 @@ struct run {
     size_t job_count;
     size_t refused_count; /* jobs that do not fit in the GPU's memory, or whose reference fails */
     struct error refusal; /* the first of them; of a failing reference if there is one */
-    bool
-        overtaken; /* one job has found wrong what won another, of the same code under another name */
+    /* one job has found wrong what won another one, of the same code under another name */
+    bool overtaken;
     struct progress progress;
     char cluster[64]; /* what it is made of; "" if it is one machine */
     struct timings timings;

@@ -51,10 +51,10 @@ struct tuning_job {
     bool overtaken;    /* its winner was found wrong under another name; it is to be planned anew */
     bool not_prepared; /* its reference fails, for example */
     bool disqualified; /* a variant that others were measured against has failed after all */
-    bool
-        careful; /* a variant damaged what others use, unseen: the finals are to be checked carefully */
-    unsigned
-        careful_rounds; /* that careful finals have at least: who did damage in earlier ones does it again */
+    /* a variant may have damaged what others use, unseen: the finals are to be checked carefully, and have at least
+     * as many rounds as earlier ones, so that the culprit does it again */
+    bool careful;
+    unsigned careful_rounds;
     struct suspect *suspects;
     size_t suspect_count;
     struct compile_doubt *doubt; /* NULL: nobody is told */

@@ -161,14 +161,17 @@ static void the_winner_stays_when_a_rival_fails_at_the_end(void **state)
     assert_int_equal(scripted_worker_count("measure:us=20"), 4);
 }
 
+static void hold_carefully(const char *script)
+{
+    fixture_check(hold(script, CLOSE_AND_SLOW, 10));
+    assert_true(fixture.job.careful);
+}
+
 /* Whoever is found beside damaged data may be innocent: the finals are held again, and checked
  * carefully. Then the one after whose run there is damage is to blame. */
 static void damage_is_blamed_on_its_culprit(void **state)
 {
-    fixture_check(hold("verify:us=20.0002 1 doubt wrong_result\n"
-                       "measure:us=20 13 lose wrong_result\n",
-                       CLOSE_AND_SLOW, 10));
-    assert_true(fixture.job.careful);
+    hold_carefully("verify:us=20.0002 1 doubt wrong_result\nmeasure:us=20 13 lose wrong_result\n");
     fixture_assert_outcome(20, OUTCOME_WRONG_RESULT, "scripted");
     fixture_assert_winner(20.0002);
 }
@@ -176,20 +179,16 @@ static void damage_is_blamed_on_its_culprit(void **state)
 /* Whoever crashed may have been led astray by another one: only if that one is found is he excused. */
 static void who_crashed_is_excused_if_another_is_to_blame(void **state)
 {
-    fixture_check(hold("verify:us=20 1 lose fault\n"
-                       "measure:us=20.0002 13 lose wrong_result\n",
-                       CLOSE_AND_SLOW, 10));
-    assert_true(fixture.job.careful);
+    hold_carefully("verify:us=20 1 lose fault\nmeasure:us=20.0002 13 lose wrong_result\n");
     fixture_assert_outcome(20.0002, OUTCOME_WRONG_RESULT, "scripted");
     fixture_assert_winner(20);
     fixture_end();
-    fixture_check(hold("verify:us=20 1 lose fault\nverify:us=25 1 lose fault\n" /* both at once */
-                       "measure:us=20.0002 13 lose wrong_result\n",
-                       CLOSE_AND_SLOW, 10));
+    hold_carefully("verify:us=20 1 lose fault\nverify:us=25 1 lose fault\n" /* both at once */
+                   "measure:us=20.0002 13 lose wrong_result\n");
     fixture_assert_measured(25);
     fixture_assert_winner(20);
     fixture_end();
-    fixture_check(hold("verify:us=20 1 lose fault\n", CLOSE_AND_SLOW, 10));
+    hold_carefully("verify:us=20 1 lose fault\n");
     fixture_assert_outcome(20, OUTCOME_FAULT, "scripted");
     fixture_assert_winner(20.0002);
 }
