@@ -171,10 +171,25 @@ static int take_item(struct tuned_reader *reader, const struct tuned_item *item)
     return 0;
 }
 
+/* A tie's lines name only where it differs from the entry's own configuration. */
+static void complete_ties(struct tuned_entry *entry)
+{
+    for (size_t i = 0; i < entry->tie_count; i++) {
+        struct bindings whole = {0};
+        bindings_copy(&whole, &entry->parameters);
+        for (size_t j = 0; j < entry->ties[i].count; j++)
+            bindings_set(&whole, entry->ties[i].items[j].name, entry->ties[i].items[j].value);
+        bindings_release(&entry->ties[i]);
+        entry->ties[i] = whole;
+    }
+}
+
 static int end_section(struct tuned_reader *reader)
 {
     struct reading *reading = reader->user;
-    reading->tuned->entries[reading->tuned->count - 1].cover = reader->cover;
+    struct tuned_entry *entry = &reading->tuned->entries[reading->tuned->count - 1];
+    complete_ties(entry);
+    entry->cover = reader->cover;
     reader->cover = NULL;
     return 0;
 }
@@ -492,7 +507,7 @@ static const char heading[] =
     ";   problem.NAME    what it was tuned for\n"
     ";   parameter.NAME  what to compile and launch with\n"
     ";   *_ns            nanoseconds; low_ns to high_ns is the 95 % interval of the median\n"
-    ";   tie.N.NAME      configurations that could not be told apart from this one\n";
+    ";   tie.N.NAME      where configurations differ that could not be told apart from this one\n";
 
 /* Where lines go: the first that a reader would cut is the error of the whole. */
 struct writer {
@@ -536,7 +551,15 @@ static void write_ties(struct writer *writer, const char *prefix, const struct t
 {
     for (size_t i = 0; i < entry->tie_count; i++) {
         char *numbered = alloc_format("%s%zu.", prefix, i + 1);
-        write_bindings(writer, numbered, &entry->ties[i]);
+        struct bindings different = {0};
+        for (size_t j = 0; j < entry->ties[i].count; j++) {
+            const struct binding *item = &entry->ties[i].items[j];
+            const struct value *own = bindings_find(&entry->parameters, item->name);
+            if (own == NULL || !value_equal(*own, item->value))
+                bindings_set(&different, item->name, item->value);
+        }
+        write_bindings(writer, numbered, &different);
+        bindings_release(&different);
         free(numbered);
     }
 }

@@ -89,6 +89,23 @@ static void write_changed(const char *path, const char *from, const char *to)
     free(text);
 }
 
+UNIT_TEST_WITH(test_tie_is_written_where_it_differs, scratch_enter, scratch_leave)
+{
+    struct tuned_entry entry = fixture_entry();
+    struct tuned_file tuned;
+    bindings_set(&entry.ties[0], "min_blocks", *bindings_find(&entry.parameters, "min_blocks"));
+    write_entry("tuned.ini", entry);
+    char *text = scratch_read("tuned.ini");
+    assert_non_null(strstr(text, "\ntie.1.block_size = 256\n"));
+    assert_null(strstr(text, "tie.1.min_blocks"));
+    free(text);
+    assert_int_equal(tuned_file_read("tuned.ini", &tuned, &error), 0);
+    assert_int_equal(tuned.entries[0].tie_count, 1);
+    assert_int_equal(tuned.entries[0].ties[0].count, tuned.entries[0].parameters.count);
+    assert_int_equal(bindings_find(&tuned.entries[0].ties[0], "block_size")->as.integer, 256);
+    tuned_file_release(&tuned);
+}
+
 /* Such a file is refused. */
 static void assert_refused(const char *from, const char *to, int line, const char *message)
 {
