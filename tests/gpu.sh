@@ -3,9 +3,9 @@
 #     tests/gpu.sh BUILD [RESULTS [PART…]]
 # BUILD is a build folder, wherever it lies. RESULTS gets what the shipped sweep writes (default: a folder that is
 # removed again). PART is sweep, foreign, format (what templates can say about values; `check --compile` and `run`; the
-# keys of templates that the stand-in cannot run), downstream, repeat (variants that are wrong after their first run or on
-# other data, ten times), planted (one variant of every kind that hangs, faults or computes nonsense), hangs (50 of them) or
-# faults (200) (default: everything).
+# keys of templates that the stand-in cannot run), downstream, examples, repeat (variants that are wrong after their first
+# run or on other data, ten times), planted (one variant of every kind that hangs, faults or computes nonsense), hangs (50 of
+# them) or faults (200) (default: everything).
 # Ends with "N passed, N failed"; exit status 77 where there is no GPU.
 set -u
 
@@ -224,6 +224,10 @@ fi
 if wanted downstream; then
     test_case "an application with a bundle and no compiler sums right, as fast as the tuner said" \
         "$source/tests/downstream/test.sh" "$build" gpu "$results"
+    cat "$scratch/output"
+fi
+if wanted examples; then
+    test_case "the applications in tests/examples compute what they should" "$source/tests/examples/test.sh" "$build" gpu
     cat "$scratch/output"
 fi
 if wanted repeat; then

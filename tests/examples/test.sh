@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# The applications in this folder, as a reader would build them, against an installed autotune:
+#     tests/examples/test.sh BUILD build    they build, and say that there is no GPU where there is none
+#     tests/examples/test.sh BUILD gpu      tunes their kernel on this machine's GPU, and runs them with it
+# Exit status 77 without nvcc, or without a GPU.
+set -euo pipefail
+
+usage="usage: test.sh BUILD build|gpu"
+build=$(realpath "${1:?$usage}")
+part=${2:?$usage}
+here=$(realpath "$(dirname "$0")")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export AUTOTUNE_CACHE=$work/cache AUTOTUNE_LOCK_FOLDER=$work/locks
+
+# quietly COMMAND…: its output is shown where it fails
+quietly() {
+    "$@" >"$work/output" 2>&1 || { cat "$work/output"; return 1; }
+}
+
+# says FILE PATTERN: a line of FILE has it
+says() {
+    grep -q -e "$2" "$1" && return
+    echo "no '$2' in:"
+    cat "$1"
+    return 1
+}
+
+# An entry as tuning would write it, for the machine without a GPU.
+pretend_tuned() {
+    local version
+    : >"$work/none.ini"
+    version=$(cd "$work/saxpy" && autotune explain --kernel saxpy --template kernels/saxpy.ini --tuned "$work/none.ini" --arch sm_90 |
+        sed -n 's/^template .*: version //p')
+    mkdir "$work/saxpy/results"
+    cat >"$work/saxpy/results/tuned.ini" <<INI
+[saxpy 00000001]
+kernel = saxpy
+template = saxpy
+template_hash = $version
+gpu = NVIDIA H200
+arch = sm_90
+compute_capability = 90
+sm_count = 132
+l2_bytes = 62914560
+memory_bytes = 150109880320
+memory_gb_per_s = 4814.304
+driver = 13.0
+nvrtc = 13.0
+autotune = 0.1.0
+date = 2026-11-27T00:00:00Z
+command = none
+cache = cold
+problem.n = 16777216
+problem.a = 2.5
+parameter.block_size = 128
+parameter.waves = 2
+median_ns = 1
+low_ns = 1
+high_ns = 1
+samples = 1
+registers = 16
+blocks_per_sm = 16
+occupancy = 1
+INI
+}
+
+nvcc=$(command -v nvcc || true)
+for root in "${CUDA_HOME:-}" /usr/local/cuda; do
+    [ -n "$nvcc" ] || [ ! -x "$root/bin/nvcc" ] || nvcc=$root/bin/nvcc
+done
+[ -n "$nvcc" ] || { echo "skipped: no nvcc"; exit 77; }
+quietly cmake --install "$build" --prefix "$work/prefix"
+PATH=$work/prefix/bin:$(dirname "$nvcc"):$PATH
+cp -r "$here/saxpy" "$work"
+cd "$work/saxpy"
+if [ "$part" = gpu ]; then
+    autotune devices >"$work/devices" 2>&1 || { echo "skipped: $(cat "$work/devices")"; exit 77; }
+    gpu=$(sed -n 's/^ *0 *\(NVIDIA [^,]*[^, ]\).*/\1/p' "$work/devices" | head -n 1)
+    autotune --config sweep.ini --top 3
+    choice=()
+else
+    pretend_tuned
+    choice=(--gpu "NVIDIA H200")
+fi
+
+# kernels that need no compiler, in C
+quietly autotune bundle --tuned results/tuned.ini --templates kernels --output bundle
+quietly cmake -S c -B "$work/c" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release
+quietly cmake --build "$work/c"
+
+# kernels that nvcc compiles
+quietly autotune export --header --kernel saxpy --n 2^24 "${choice[@]}" --output nvcc/saxpy_tuned.h
+quietly nvcc -arch=sm_90 -o "$work/saxpy_nvcc" nvcc/saxpy_app.cu
+
+if [ "$part" = gpu ]; then
+    for n in 1 1000 1048576 16777216; do
+        "$work/c/saxpy" bundle "$n" | tee "$work/output"
+        says "$work/output" "^n = $n: .*from the bundle), 0 elements wrong$"
+    done
+    "$work/saxpy_nvcc" | tee "$work/output"
+    says "$work/output" ', 0 elements wrong$'
+else
+    says nvcc/saxpy_tuned.h '#define BLOCK_SIZE 128'
+    for program in "$work/c/saxpy bundle" "$work/saxpy_nvcc"; do
+        if $program >"$work/output" 2>&1; then
+            echo "$program found a GPU"
+            exit 1
+        fi
+        says "$work/output" '^saxpy: x: '
+    done
+fi
