@@ -76,7 +76,6 @@ cp -r "$here/saxpy" "$work"
 cd "$work/saxpy"
 if [ "$part" = gpu ]; then
     autotune devices >"$work/devices" 2>&1 || { echo "skipped: $(cat "$work/devices")"; exit 77; }
-    gpu=$(sed -n 's/^ *0 *\(NVIDIA [^,]*[^, ]\).*/\1/p' "$work/devices" | head -n 1)
     autotune --config sweep.ini --top 3
     choice=()
 else
