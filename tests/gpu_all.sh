@@ -48,7 +48,7 @@ for name; do
     peers)
         # the kernels of the tuned INI that the families have left, or of the project's
         tuned=$results/tuned.ini
-        [ -e "$tuned" ] || tuned=$here/../results/tuned.ini
+        [ -e "$tuned" ] || tuned=$here/../published/tuned.ini
         part peers python3 "$here/bench/peers.py" --autotune "$build/autotune" --tuned "$tuned" --results "$results" \
             --build "$results/peers"
         ;;

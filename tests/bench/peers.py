@@ -4,7 +4,7 @@
 Reads the configurations from a tuned INI, compiles them as applications get them (`autotune emit`) and peers.cu with
 nvcc, runs everything in one process, writes RESULTS/<gpu>/bench/peers.csv, and prints a table for the README.
 
-Usage: peers.py [--tuned results/tuned.ini] [--results results] [--arch sm_90] [--build build/peers]
+Usage: peers.py [--tuned published/tuned.ini] [--results results] [--arch sm_90] [--build build/peers]
                 [--autotune build/autotune]
 """
 import argparse
@@ -227,7 +227,7 @@ def run_peers(program, lines):
 
 def main():
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    options.add_argument("--tuned", default="results/tuned.ini")
+    options.add_argument("--tuned", default="published/tuned.ini")
     options.add_argument("--results", default="results")
     options.add_argument("--arch", help="default: the GPU's own")
     options.add_argument("--nvcc", default="nvcc")

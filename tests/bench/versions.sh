@@ -43,7 +43,9 @@ tuner() { # old|new BUILD SOURCE COMMIT PAIR JOBS
 }
 
 peers() { # old|new BUILD SOURCE COMMIT
-    local options=(--tuned "$3/results/tuned.ini" --results "$scratch/$1/peers" --build "$scratch/build-$1")
+    local folder=published
+    [ -e "$3/published" ] || folder=results # in older ones
+    local options=(--tuned "$3/$folder/tuned.ini" --results "$scratch/$1/peers" --build "$scratch/build-$1")
     if grep -q -- --autotune "$3/tests/bench/peers.py"; then # older ones compile with nvcc alone
         options+=(--autotune "$2/autotune")
     fi

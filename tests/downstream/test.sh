@@ -87,15 +87,20 @@ test_readme() {
     ln -s "$templates" kernel_templates
     cp "$work/tuned.ini" results
     cp results/tuned.ini other
+    cp "$here/../../.gitignore" .
+    git init -q
+    git add .
     sed -n '\|^/\* which.c \*/|,/^```/p' "$readme" | grep -v '^```' >which.c
     awk '/^## / { section = ($0 == "## Ship") } /^```/ { inside = (!inside && $0 == "```sh"); next } section && inside' \
-        "$readme" >typed
-    [ "$(wc -l <typed)" -ge 7 ]
-    HOME=$work/clone bash -euxc ". ./typed" >"$work/output" 2>&1 || { cat "$work/output"; return 1; }
+        "$readme" >"$work/typed"
+    [ "$(wc -l <"$work/typed")" -ge 7 ]
+    HOME=$work bash -euxc '. "$HOME/typed"' >"$work/output" 2>&1 || { cat "$work/output"; return 1; }
     says "$work/output" '^blocks of [0-9]* (same GPU, nearest size)$'
     [ "$(grep -c '^median_ns' tuned.ini)" -eq 2 ]
     [ -s bundle/tuned.ini ]
     [ -s reduce_sum_tuned.h ]
+    git status --porcelain --untracked-files=all >"$work/output"
+    if grep -v '^A  ' "$work/output"; then return 1; fi
     cd - >/dev/null
 }
 
