@@ -14,6 +14,9 @@
 /* Clusters and programmatic launches need compute capability 9.0. */
 enum { STEP_LIMIT = 4096, CLUSTER_LIMIT = 1024, CAPABILITY = 90 };
 
+/* Of all loops together: those that are nested can take long even if they launch nothing. */
+enum { ITERATION_LIMIT = 16 * STEP_LIMIT };
+
 /* The state while a plan is evaluated. After the first failure, everything here does nothing. */
 struct planning {
     struct launch_plan *launch_plan;
@@ -26,6 +29,8 @@ struct planning {
     struct scope local_scope; /* local, stats, NAME_grid of earlier launches, the caller's scope */
     struct scope stats_scope;
     struct scope names_scope;
+    int64_t iterations; /* of all loops so far */
+    bool main_known;
 };
 
 bool scope_integer(const struct scope *scope, const char *name, int64_t *integer)
@@ -292,7 +297,8 @@ static void add_step(struct planning *planning, const struct kernel_info *info, 
         step_release(&step);
         return;
     }
-    if (launch_plan->step_count == 0 || (launch->main && first)) {
+    if (launch_plan->step_count == 0 || (launch->main && !planning->main_known)) {
+        planning->main_known = launch->main;
         launch_plan->main_step = launch_plan->step_count;
         launch_plan->main = *info;
         launch_plan->main_blocks_per_sm = blocks_per_sm;
@@ -300,31 +306,47 @@ static void add_step(struct planning *planning, const struct kernel_info *info, 
     *ARRAY_APPEND(launch_plan->steps, launch_plan->step_count) = step;
 }
 
-static void add_loop(struct planning *planning, const struct kernel_info *info)
+static void add_launches(struct planning *planning, const struct launch *first, size_t count,
+                         const struct loop *outer);
+
+/* Repeats the launches of a section, or with `info` the current launch, whose own loop it is. Around the loop,
+ * `iteration` is what it was. */
+/* NOLINTNEXTLINE(misc-no-recursion): as deep as the template's loops are nested */
+static void repeat(struct planning *planning, const struct loop *loop,
+                   const struct kernel_info *info)
 {
-    const struct launch *launch = planning->launch;
-    struct value variable = evaluate_value(&planning->values, launch->from, value_integer(0));
+    const struct value *counted = bindings_find(&planning->local, "iteration");
+    const struct value outer = counted != NULL ? *counted : value_integer(0);
+    struct value variable = evaluate_value(&planning->values, loop->from, value_integer(0));
+    for (size_t i = 0; i < loop->count; i++) /* what an iteration of the loop around it left */
+        bind_extents(planning->launch_plan, &loop->first[i], 0, 0);
     for (int64_t iteration = 0; planning->values.status == 0; iteration++) {
-        bindings_set(&planning->local, launch->loop, variable);
+        bindings_set(&planning->local, loop->name, variable);
         bindings_set(&planning->local, "iteration", value_integer(iteration));
-        if (!evaluate_boolean(&planning->values, launch->condition, false))
+        if (!evaluate_boolean(&planning->values, loop->condition, false))
             break;
-        if (iteration == STEP_LIMIT)
-            planning->values.status =
-                error_set_at(planning->values.error, ERROR_CONFIG, planning->template->path,
-                             launch->line, "the loop of launch '%s' does not end", launch->name);
-        else
+        if (iteration == STEP_LIMIT || ++planning->iterations > ITERATION_LIMIT)
+            planning->values.status = error_set_at(
+                planning->values.error, ERROR_CONFIG, planning->template->path, loop->line,
+                info != NULL ? "the loop of launch '%s' does not end" : "loop '%s' does not end",
+                info != NULL ? planning->launch->name : loop->name);
+        else if (info != NULL)
             add_step(planning, info, iteration == 0);
-        variable = evaluate_value(&planning->values, launch->next, value_integer(0));
+        else
+            add_launches(planning, loop->first, loop->count, loop);
+        variable = evaluate_value(&planning->values, loop->next, value_integer(0));
     }
+    bindings_set(&planning->local, "iteration", outer);
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): as repeat() */
 static void add_launch(struct planning *planning)
 {
     const struct launch *launch = planning->launch;
     const struct kernel_lookup *lookup = planning->lookup;
     struct kernel_info info;
-    bindings_release(&planning->stats); /* the previous launch's */
+    bindings_release(&planning->stats);                /* the previous launch's */
+    bind_extents(planning->launch_plan, launch, 0, 0); /* an earlier iteration's */
     bool active = evaluate_boolean(&planning->values, launch->when, true);
     if (planning->values.status == 0 && active)
         planning->values.status =
@@ -334,10 +356,30 @@ static void add_launch(struct planning *planning)
     bind_stat(planning, "registers", info.registers);
     bind_stat(planning, "spill_bytes", info.spill_bytes);
     bind_stat(planning, "static_shared_bytes", info.static_shared_bytes);
-    if (launch->loop != NULL)
-        add_loop(planning, &info);
+    if (launch->loop.name != NULL)
+        repeat(planning, &launch->loop, &info);
     else
         add_step(planning, &info, true);
+}
+
+/* Adds consecutive launches, which `outer` repeats (NULL: nothing does). */
+/* NOLINTNEXTLINE(misc-no-recursion): as repeat() */
+static void add_launches(struct planning *planning, const struct launch *first, size_t count,
+                         const struct loop *outer)
+{
+    for (const struct launch *launch = first;
+         launch < first + count && planning->values.status == 0;) {
+        const struct loop *loop = launch->outer; /* the one in `outer` that begins here */
+        while (loop != outer && loop->outer != outer)
+            loop = loop->outer;
+        if (loop != outer) {
+            repeat(planning, loop, NULL);
+            launch += loop->count;
+        } else {
+            planning->launch = launch++;
+            add_launch(planning);
+        }
+    }
 }
 
 /* Binds every buffer's name to itself as a word, so that an expression can choose a buffer. */
@@ -376,10 +418,7 @@ int launch_plan_make(struct launch_plan *launch_plan, const struct template *tem
     begin(&planning, scope);
     for (size_t i = 0; i < template->launch_count; i++)
         bind_extents(launch_plan, &template->launches[i], 0, 0);
-    for (size_t i = 0; i < template->launch_count; i++) {
-        planning.launch = &template->launches[i];
-        add_launch(&planning);
-    }
+    add_launches(&planning, template->launches, template->launch_count, NULL);
     return end(&planning);
 }
 

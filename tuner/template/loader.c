@@ -128,6 +128,8 @@ void loader_check_unused(struct loader *loader, const char *name, int line)
         used = strcmp(template->buffers[i].name, name) == 0;
     for (size_t i = 0; i < template->figure_count && !used; i++)
         used = strcmp(template->figures[i].name, name) == 0;
+    for (size_t i = 0; i < template->loop_count && !used; i++)
+        used = strcmp(template->loops[i].name, name) == 0 && template->loops[i].line != line;
     if (used)
         loader_fail(loader, line, "name '%s' is given twice", name);
 }
@@ -184,10 +186,19 @@ struct expression *loader_expression(struct loader *loader, const char *text,
     if (expression_new_expanded(&expression, text, expanded, template->path, at->line,
                                 &loader->error) == 0)
         *ARRAY_APPEND(template->expressions, template->expression_count) = expression;
+    free(expanded);
+    if (expression != NULL && expression_uses(expression, "iteration") &&
+        !names_have(at->known->items, "iteration")) {
+        loader_fail(
+            loader, at->line,
+            "'%s': `iteration` counts the iterations of a loop, which nothing here is in; a "
+            "launch has a `loop` of its own, or is among the `launches` of a [loop.NAME]",
+            text);
+        return NULL;
+    }
     if (expression != NULL &&
         expression_check_names(expression, at->known->items, &loader->error) != 0)
         expression = NULL;
-    free(expanded);
     return expression;
 }
 
@@ -198,19 +209,25 @@ void loader_read_figures(struct loader *loader)
     struct names known = {0}; /* whatever some launch may name */
     names_add_all(&known, loader->grids.items);
     names_add_all(&known, launch_stat_names());
+    struct names looped = {0};
+    names_add_all(&looped, known.items);
+    names_add(&looped, "iteration");
+    for (size_t i = 0; i < template->loop_count; i++)
+        names_add(&looped, template->loops[i].name);
     for (size_t i = 0; i < template->ini.count && !loader_failed(loader); i++) {
         const struct ini_entry *entry = &template->ini.entries[i];
         if (entry->key == NULL || strcmp(entry->section, "figures") != 0)
             continue;
         loader_check_name(loader, entry->key, entry->line);
         struct expression *expression =
-            loader_expression(loader, entry->value, &(struct place){entry->line, &known});
+            loader_expression(loader, entry->value, &(struct place){entry->line, &looped});
         if (expression != NULL)
             *ARRAY_APPEND(template->figures, template->figure_count) =
                 (struct template_figure){entry->key, expression};
     }
     template->estimate = loader_expression_of(loader, "metrics", "estimate", &known);
     free(known.items);
+    free(looped.items);
     for (size_t i = 0; i < template->figure_count; i++) { /* for suggestions */
         names_add(&loader->base, template->figures[i].name);
         names_add(&loader->grids, template->figures[i].name);

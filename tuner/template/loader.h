@@ -94,6 +94,10 @@ void loader_read_options(struct loader *loader);
 /* [launch.NAME], of which `launch` has the name and line. */
 void loader_read_launch(struct loader *loader, const char *section, struct launch *launch);
 
+/* Finds the launches of all [loop.NAME] sections, once their names are known; then reads one. */
+void loader_link_loops(struct loader *loader);
+void loader_read_loop(struct loader *loader, const char *section, struct loop *loop);
+
 /* What launches and helpers (template.h) share: grid, block, shared bytes and arguments, each of which
  * may be missing. Arguments may name buffers in addition to `known`. */
 void loader_read_geometry(struct loader *loader, const char *section, const struct names *known,

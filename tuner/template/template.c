@@ -284,7 +284,7 @@ void template_release(struct template *template)
         template->parameters,  template->problem,     template->figures,
         template->buffers,     template->launches,    template->expectations,
         template->verifiers,   template->constraints, template->constraint_names,
-        template->name,        template->path};
+        template->loops,       template->name,        template->path};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     source_release(&template->source);

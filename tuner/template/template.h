@@ -154,6 +154,18 @@ bool argument_has_buffer(const struct argument *argument);
 /* Whether the argument, or a field of it, may be the buffer called `name`; whether one of a launch's may. */
 bool argument_uses_buffer(const struct argument *argument, const char *name);
 
+/* Repeats launches, as in: for (name = from; condition; name = next). */
+struct loop {
+    const char *name; /* of its variable; NULL: no loop */
+    struct expression *from, *condition, *next;
+    /* of a [loop.NAME] section: the launches that it repeats, which follow each other, and the loop that
+     * repeats it (NULL: none) */
+    const struct launch *first;
+    size_t count;
+    const struct loop *outer;
+    int line;
+};
+
 /* The lines of a launch's keys; the section's for a key that is left out. */
 struct launch_lines {
     int entry, grid, block, shared_bytes, arguments;
@@ -179,9 +191,9 @@ struct launch {
     struct expression *cluster_scheduling; /* NULL: default */
     struct expression *shared_carveout;    /* NULL: the driver's choice */
     bool main;
-    bool counts;      /* a verifier, which has the argument `wrong` */
-    const char *loop; /* NULL: once */
-    struct expression *from, *condition, *next;
+    bool counts;              /* a verifier, which has the argument `wrong` */
+    struct loop loop;         /* its own, of this launch alone */
+    const struct loop *outer; /* the innermost section's that repeats it; NULL: none */
     int line;
     struct launch_lines lines;
 };
@@ -276,6 +288,8 @@ struct template
     size_t buffer_count;
     struct launch *launches;
     size_t launch_count;
+    struct loop *loops; /* of [loop.NAME] sections */
+    size_t loop_count;
     struct expectation *expectations;
     size_t expectation_count;
     struct verifier *verifiers;

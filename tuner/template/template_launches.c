@@ -352,6 +352,144 @@ void loader_read_geometry(struct loader *loader, const char *section, const stru
     loader_read_arguments(loader, texts, count, &(struct place){arguments->line, known}, launch);
 }
 
+/* --- loops --- */
+
+/* The launches that an item of a loop's `launches` stands for: a launch, or a loop whose launches are known. NULL:
+ * it is neither (yet). */
+static const struct launch *find_repeated(const struct template *template, const char *name,
+                                          size_t *count, const struct loop ***outer)
+{
+    for (size_t i = 0; i < template->launch_count; i++) {
+        struct launch *launch = &template->launches[i];
+        if (strcmp(launch->name, name) == 0) {
+            *count = 1;
+            *outer = &launch->outer;
+            return launch;
+        }
+    }
+    for (size_t i = 0; i < template->loop_count; i++) {
+        struct loop *loop = &template->loops[i];
+        if (strcmp(loop->name, name) == 0) {
+            *count = loop->count;
+            *outer = &loop->outer;
+            return loop->first;
+        }
+    }
+    return NULL;
+}
+
+static void refuse_repeated(struct loader *loader, const struct ini_entry *entry, const char *name)
+{
+    const struct template *template = loader->template;
+    struct names names = {0};
+    for (size_t i = 0; i < template->launch_count; i++)
+        names_add(&names, template->launches[i].name);
+    for (size_t i = 0; i < template->loop_count; i++)
+        names_add(&names, template->loops[i].name);
+    if (names_have(names.items, name))
+        loader_fail(loader, entry->line, "loop '%s' repeats itself",
+                    strchr(entry->section, '.') + 1);
+    loader_fail_unknown(loader, entry->line, "launch or loop", name, names.items);
+    free(names.items);
+}
+
+/* Finds the launches of one loop. With `last`, fails if they are not known; otherwise returns false then. */
+static bool link_loop(struct loader *loader, struct loop *loop, bool last)
+{
+    char *section = template_keep(loader->template, alloc_format("loop.%s", loop->name));
+    const struct ini_entry *entry = loader_need(loader, section, loop->line, "launches");
+    char **names;
+    size_t count = entry != NULL ? loader_split(loader, entry->value, ',', &names) : 0;
+    size_t repeated;
+    const struct loop **outer;
+    if (count == 0)
+        loader_fail(loader, entry != NULL ? entry->line : 0, "loop '%s' has no launches",
+                    loop->name);
+    for (size_t i = 0; i < count; i++)
+        if (find_repeated(loader->template, names[i], &repeated, &outer) == NULL) {
+            if (last)
+                refuse_repeated(loader, entry, names[i]);
+            return false;
+        }
+    for (size_t i = 0; i < count && !loader_failed(loader); i++) {
+        const struct launch *first = find_repeated(loader->template, names[i], &repeated, &outer);
+        if (*outer != NULL)
+            loader_fail(loader, entry->line, "'%s' is in two loops, '%s' and '%s'", names[i],
+                        (*outer)->name, loop->name);
+        else if (i > 0 && first != loop->first + loop->count)
+            loader_fail(
+                loader, entry->line,
+                "'%s' does not follow '%s' in the file; a loop repeats launches that follow "
+                "each other, in their order",
+                names[i], names[i - 1]);
+        *outer = loop;
+        loop->first = i == 0 ? first : loop->first;
+        loop->count += repeated;
+    }
+    return true;
+}
+
+void loader_link_loops(struct loader *loader)
+{
+    struct template *template = loader->template;
+    for (size_t i = 0; i < template->loop_count; i++) {
+        loader_check_name(loader, template->loops[i].name, template->loops[i].line);
+        for (size_t j = 0; j < template->launch_count; j++)
+            if (strcmp(template->launches[j].name, template->loops[i].name) == 0)
+                loader_fail(loader, template->loops[i].line,
+                            "name '%s' is a launch's, too; choose another name",
+                            template->loops[i].name);
+    }
+    for (bool any = true, last = false;
+         (any || !last) && !loader_failed(loader);) { /* inner ones first */
+        last = !any;
+        any = false;
+        for (size_t i = 0; i < template->loop_count && !loader_failed(loader); i++)
+            if (template->loops[i].count == 0)
+                any |= link_loop(loader, &template->loops[i], last);
+    }
+}
+
+/* Adds the variables of the loops around something. */
+static void add_variables(struct names *known, const struct loop *outer)
+{
+    if (outer != NULL)
+        names_add(known, "iteration");
+    for (; outer != NULL; outer = outer->outer)
+        names_add(known, outer->name);
+}
+
+/* `known` is for `while` and `next`, `around` for `from`. */
+static void read_loop(struct loader *loader, const char *section, const struct names *known,
+                      const struct names *around, struct loop *loop)
+{
+    const char *const keys[] = {"from", "while", "next"};
+    struct expression **const expressions[] = {&loop->from, &loop->condition, &loop->next};
+    for (size_t i = 0; i < 3; i++) {
+        const struct ini_entry *entry = loader_get(loader, section, keys[i]);
+        if (loop->name != NULL) {
+            (void)loader_need(loader, section, loop->line, keys[i]);
+            *expressions[i] =
+                loader_expression_of(loader, section, keys[i], i == 0 ? around : known);
+        } else if (entry != NULL)
+            loader_fail(loader, entry->line, "'%s' without a 'loop' variable", keys[i]);
+    }
+}
+
+void loader_read_loop(struct loader *loader, const char *section, struct loop *loop)
+{
+    struct names around = {0};
+    struct names known = {0};
+    names_add_all(&around, loader->base.items);
+    add_variables(&around, loop->outer);
+    names_add_all(&known, around.items);
+    names_add(&known, loop->name);
+    names_add(&known, "iteration");
+    read_loop(loader, section, &known, &around, loop);
+    free(around.items);
+    free(known.items);
+}
+
 /* The loop variable is a name of its own. */
 static void read_loop_name(struct loader *loader, const char *section, struct launch *launch,
                            struct names *known)
@@ -360,54 +498,45 @@ static void read_loop_name(struct loader *loader, const char *section, struct la
     if (entry == NULL)
         return;
     loader_check_name(loader, entry->value, entry->line);
-    launch->loop = entry->value;
-    names_add(known, launch->loop);
+    launch->loop.name = entry->value;
+    launch->loop.line = launch->line;
+    names_add(known, launch->loop.name);
     names_add(known, "iteration");
 }
 
-static void read_loop(struct loader *loader, const char *section, const struct names *known,
-                      struct launch *launch)
-{
-    const char *const keys[] = {"from", "while", "next"};
-    struct expression **const expressions[] = {&launch->from, &launch->condition, &launch->next};
-    for (size_t i = 0; i < 3; i++) {
-        const struct ini_entry *entry = loader_get(loader, section, keys[i]);
-        if (launch->loop != NULL) {
-            (void)loader_need(loader, section, launch->line, keys[i]);
-            *expressions[i] =
-                loader_expression_of(loader, section, keys[i], i == 0 ? &loader->base : known);
-        } else if (entry != NULL)
-            loader_fail(loader, entry->line, "'%s' without a 'loop' variable", keys[i]);
-    }
-}
+/* --- a launch --- */
 
 void loader_read_launch(struct loader *loader, const char *section, struct launch *launch)
 {
-    struct names known = {0}; /* base, own statistics, earlier launches, loop variable */
+    struct names around = {0}; /* base, the variables of the loops around it */
+    struct names known = {0};  /* … own statistics, earlier launches, loop variable */
     const struct ini_entry *entry = loader_need(loader, section, launch->line, "entry");
     if (entry == NULL)
         return;
     launch->entry = entry->value;
-    names_add_all(&known, loader->base.items);
+    names_add_all(&around, loader->base.items);
+    add_variables(&around, launch->outer);
+    names_add_all(&known, around.items);
     names_add_all(&known, launch_stat_names());
     for (size_t i = 0; &loader->template->launches[i / 2] != launch; i++)
         names_add(&known, loader->made.items[i]);
     read_loop_name(loader, section, launch, &known);
-    launch->when = loader_expression_of(loader, section, "when", &loader->base);
+    launch->when = loader_expression_of(loader, section, "when", &around);
     loader_read_geometry(loader, section, &known, launch);
     loader_refuse_name(loader, launch, "reference", "the reference of an [expect] section");
     if (loader->template->verifier_count > 0)
         loader_refuse_name(loader, launch, "wrong", "a [verify] section");
     (void)loader_need(loader, section, launch->line, "grid");
     (void)loader_need(loader, section, launch->line, "block");
-    read_loop(loader, section, &known, launch);
-    launch->cooperative = loader_expression_of(loader, section, "cooperative", &loader->base);
-    launch->co_resident = loader_expression_of(loader, section, "co_resident", &loader->base);
+    read_loop(loader, section, &known, &around, &launch->loop);
+    launch->cooperative = loader_expression_of(loader, section, "cooperative", &around);
+    launch->co_resident = loader_expression_of(loader, section, "co_resident", &around);
     read_extents(loader, section, "cluster", &known, launch->cluster, &launch->cluster_count);
     launch->programmatic = loader_expression_of(loader, section, "programmatic", &known);
     launch->cluster_scheduling =
         loader_word_of(loader, section, "cluster_scheduling", cluster_scheduling_names(), &known);
     launch->shared_carveout = loader_expression_of(loader, section, "shared_carveout", &known);
     launch->main = loader_yes(loader, section, "main");
+    free(around.items);
     free(known.items);
 }

@@ -42,6 +42,7 @@ static const struct section_kind {
     {"precompiled_headers", {NULL}},
     {"verify.", {"entry", "grid", "block", "shared_bytes", "arguments"}},
     {"figures", {NULL}},
+    {"loop.", {"launches", "from", "while", "next"}},
 };
 
 static bool section_is(const char *section, const char *kind)
@@ -65,7 +66,8 @@ static void check_entries(struct loader *loader)
     static const char *const known[] = {
         "kernel",      "parameters",          "launch_parameters", "problem",
         "buffer.NAME", "launch.NAME",         "expect.NAME",       "verify.NAME",
-        "metrics",     "precompiled_headers", "figures",           NULL};
+        "metrics",     "precompiled_headers", "figures",           "loop.NAME",
+        NULL};
     const struct ini_file *ini = &loader->template->ini;
     for (size_t i = 0; i < ini->count && !loader_failed(loader); i++) {
         const struct ini_entry *entry = &ini->entries[i];
@@ -266,6 +268,9 @@ static void collect_members(struct loader *loader)
             loader_check_letters(loader, dot + 1, entry->line);
             *ARRAY_APPEND(template->launches, template->launch_count) =
                 (struct launch){.name = dot + 1, .line = entry->line};
+        } else if (section_is(entry->section, "loop.")) {
+            *ARRAY_APPEND(template->loops, template->loop_count) =
+                (struct loop){.name = dot + 1, .line = entry->line};
         } else if (section_is(entry->section, "verify.")) {
             *ARRAY_APPEND(template->verifiers, template->verifier_count) =
                 (struct verifier){.expectation = SIZE_MAX, .line = entry->line};
@@ -287,6 +292,7 @@ static void read_members(struct loader *loader)
     struct template *template = loader->template;
     struct buffer *buffer = template->buffers;
     struct launch *launch = template->launches;
+    struct loop *loop = template->loops;
     struct expectation *expectation = template->expectations;
     struct verifier *verifier = template->verifiers;
     for (size_t i = 0; i < template->ini.count && !loader_failed(loader); i++) {
@@ -297,6 +303,8 @@ static void read_members(struct loader *loader)
             loader_read_buffer(loader, entry->section, buffer++);
         else if (section_is(entry->section, "launch."))
             loader_read_launch(loader, entry->section, launch++);
+        else if (section_is(entry->section, "loop."))
+            loader_read_loop(loader, entry->section, loop++);
         else if (section_is(entry->section, "expect."))
             loader_read_expectation(loader, entry->section, expectation++);
         else if (section_is(entry->section, "verify."))
@@ -408,6 +416,7 @@ static void load(struct loader *loader)
     if (loader_failed(loader))
         return;
     loader_collect_names(loader);
+    loader_link_loops(loader);
     loader_read_figures(loader);
     loader_read_options(loader);
     read_members(loader);

@@ -123,10 +123,11 @@ static char *description(void)
     for (size_t i = 0; i < template.launch_count; i++) {
         const struct launch *launch = &template.launches[i];
         struct expression *const others[] = {
-            launch->when, launch->shared_bytes, launch->cooperative, launch->co_resident,
-            launch->from, launch->condition,    launch->next};
+            launch->when,      launch->shared_bytes,   launch->cooperative, launch->co_resident,
+            launch->loop.from, launch->loop.condition, launch->loop.next};
         alloc_append(&text, "; launch %s %s%s %s", launch->name, launch->entry,
-                     launch->main ? " main" : "", launch->loop != NULL ? launch->loop : "-");
+                     launch->main ? " main" : "",
+                     launch->loop.name != NULL ? launch->loop.name : "-");
         append(&text, "grid", launch->grid, launch->grid_count);
         append(&text, "block", launch->block, launch->block_count);
         append(&text, "others", others, sizeof others / sizeof *others);

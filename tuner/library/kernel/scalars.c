@@ -52,9 +52,9 @@ static const char *launch_uses(const struct launch *launch, const char *name)
                 {&launch->programmatic, 1, "kind"},
                 {&launch->cluster_scheduling, 1, "scheduling"},
                 {&launch->shared_carveout, 1, "carve-out"},
-                {&launch->from, 1, "loop"},
-                {&launch->condition, 1, "loop"},
-                {&launch->next, 1, "loop"}};
+                {&launch->loop.from, 1, "loop"},
+                {&launch->loop.condition, 1, "loop"},
+                {&launch->loop.next, 1, "loop"}};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (any_depends(keys[i].expressions, keys[i].count, name))
             return keys[i].what;
@@ -99,6 +99,15 @@ static const char *obstacle_to(const struct template *template, const struct par
                        buffer->name);
         return text;
     }
+    for (size_t i = 0; i < template->loop_count; i++) {
+        const struct loop *loop = &template->loops[i];
+        if (!expression_depends(loop->from, value->name) &&
+            !expression_depends(loop->condition, value->name) &&
+            !expression_depends(loop->next, value->name))
+            continue;
+        (void)snprintf(text, 160, "loop '%.50s' depends on it", loop->name);
+        return text;
+    }
     for (size_t i = 0; i < template->launch_count; i++) {
         const char *what = launch_uses(&template->launches[i], value->name);
         if (what == NULL)
@@ -113,18 +122,19 @@ static const char *obstacle_to(const struct template *template, const struct par
 /* --- finding --- */
 
 /* The names that arguments see at a launch: what is given, the grids of launches, and the kernel's
- * own values. */
+ * own values. In a loop, the grids were those of the iteration, which only the plan knew. */
 struct names {
     struct scope fixed, parameters, launches, given;
 };
 
-static const struct scope *link_names(const struct loaded_kernel *kernel,
+static const struct scope *link_names(const struct loaded_kernel *kernel, size_t step,
                                       const struct bindings *given, struct names *names)
 {
+    const bool looped = kernel->launch_plan.steps[step].launch->outer != NULL;
     names->fixed = (struct scope){&kernel->fixed, NULL};
     names->parameters = (struct scope){&kernel->parameters, &names->fixed};
     names->launches = (struct scope){&kernel->launch_plan.names, &names->parameters};
-    names->given = (struct scope){given, &names->launches};
+    names->given = (struct scope){given, looped ? &names->parameters : &names->launches};
     return &names->given;
 }
 
@@ -151,7 +161,7 @@ static bool add_place(struct loaded_kernel *kernel, struct scalar_place place)
         return true;
     *ARRAY_APPEND(scalars->places, scalars->place_count) = place;
     return step_argument_scalar(kernel->template, kernel->launch_plan.steps[place.step].launch,
-                                place.scalar, link_names(kernel, &none, &names), bytes,
+                                place.scalar, link_names(kernel, place.step, &none, &names), bytes,
                                 &ignored) == 0;
 }
 
@@ -286,8 +296,8 @@ int scalars_store(const struct loaded_kernel *kernel, const struct scalar_place 
 {
     struct names names;
     struct error inner;
-    int status = step_argument_scalar(kernel->template,
-                                      kernel->launch_plan.steps[place->step].launch, place->scalar,
-                                      link_names(kernel, &given->bindings, &names), bytes, &inner);
+    int status = step_argument_scalar(
+        kernel->template, kernel->launch_plan.steps[place->step].launch, place->scalar,
+        link_names(kernel, place->step, &given->bindings, &names), bytes, &inner);
     return status == 0 ? 0 : kernels_fail(&inner, TUNED_INVALID, error);
 }
