@@ -279,6 +279,23 @@ static void test_scalars_that_are_none_launch_nothing(void **state)
     assert_string_equal(world.error.message, "scalar 'factor' is given twice");
 }
 
+/* Only the plan knew the grid of an earlier iteration. */
+static void test_scalars_of_a_loop_are_not_computed_again(void **state)
+{
+    const struct tuned_value less = tuned_integer("less", 10);
+    const struct tuned_buffer buffers[] = {{"in", 1}, {"out", 1}}; /* a launch would fault */
+    shell(SED "-e 's/^factor = 1.5/factor = 1.5\\nless = 0/' "
+              "-e '/^\\[launch.good\\]/,/^arguments/s/uint64 n$/uint64 n - less * none_grid/' "
+              "-e '0,/^\\[launch.good\\]/s//[launch.none]\\nentry = scale_good\\nwhen = no\\n"
+              "grid = 1\\nblock = 1\\narguments = in, out, float factor, uint64 n\\n&/' "
+              "-e '$a [loop.pass]\\nlaunches = none, good\\nfrom = 0\\nwhile = pass < 1\\n"
+              "next = pass + 1'" IN_TEMPLATE);
+    open_bundle();
+    assert_int_equal(tuned_kernel_launch(get(100), buffers, 2, &less, 1, NULL, &world.error),
+                     TUNED_INVALID);
+    assert_non_null(strstr(world.error.message, "computed from it and the problem alone"));
+}
+
 /* Puts the binaries into the bundle. */
 static void put_into_bundle(void)
 {
@@ -788,6 +805,7 @@ int main(int argc, char **argv)
         WORLD_TEST(test_runs_what_was_tuned),
         WORLD_TEST(test_scalars_are_given_at_a_launch),
         WORLD_TEST(test_scalars_that_are_none_launch_nothing),
+        WORLD_TEST(test_scalars_of_a_loop_are_not_computed_again),
         WORLD_TEST(test_compiles_once_then_takes_the_cache_then_the_bundle),
         WORLD_TEST(test_a_kernel_with_a_cpp_name_is_found_in_the_bundle),
         WORLD_TEST(test_a_bundle_has_the_binaries_of_a_cover),
