@@ -47,15 +47,17 @@ INI
 @test "what the kernel takes beside what the file gives, structs too" {
     valued 'out, struct(int32 n, double 0.5), bool yes, int8 -1, half 1.5'
     expect 2 check --compile --template valued.ini --arch sm_90
-    has err "valued.ini:14: kernel 'valued' has parameter 2, 'struct shape shape', of 24 bytes; 'arguments' gives 'struct(int32 n, double 0.5)', of 16 bytes"
+    has err "valued.ini:14: parameter 2 of kernel 'valued' has more members than the argument gives"
     valued 'out, bool yes'
     expect 2 check --compile --template valued.ini --arch sm_90
     has err "'arguments' gives 2: out, bool yes"
 }
 
 @test "structs and conditions that are none" {
-    for arguments in 'out, struct()' 'out, struct(int32 n' 'out, struct(out)' 'out, struct(struct(int32 1))' 'out, struct(n)' \
-        'out, struct(double 1, double 2, double 3, double 4, double 5, double 6, double 7, double 8, int8 9)'; do
+    for arguments in 'out, struct(int32 n' 'out, struct(texture(out))' 'out, struct(pointers(out))' 'out, struct(n)' 'out, array(out)' \
+        'out, struct(array())' 'out, struct(array(int32 n, float 0.5))' 'out, struct(array(out, int32 1))' \
+        'out, struct(array(int32 n for 0))' 'out, struct(array(int32 n for n))' 'out, struct(array(double 0 for 4096))' \
+        'out, struct(int32 index)' 'out, struct(nothing)'; do
         valued "$arguments"
         expect 2 check --template valued.ini
         has err "valued.ini:14:"
@@ -63,6 +65,55 @@ INI
     valued 'out, struct(int32 n, double 0.5, bool n), bool yes, int8 -1, half 1.5'
     expect 2 check --compile --template valued.ini --arch sm_90
     has err "valued.ini:14: " "write 'n != 0'"
+}
+
+@test "buffers in structs are checked like others, in batches and with other places too" {
+    for ns in 10000 300; do
+        sweep "[members]" "mode = good, swapped, overrun, one"
+        AUTOTUNE_STANDIN=noise=0,base_ns=$ns expect 0 --config sweep.ini --format csv --remeasure
+        paste -d: <(column mode) <(column outcome) >outcomes
+        has outcomes good:measured swapped:wrong_result overrun:wrong_result one:wrong_result
+        has out "4 bytes outside buffer 'half' were written"
+    done
+}
+
+# What differs from the type that the source declares is refused before anything is launched.
+@test "structs that are not laid out like their types" {
+    while IFS='|' read -r edit message; do
+        sweep <<<$'[members]'
+        sed -i "$edit" templates/members.ini
+        expect 2 check --compile --config sweep.ini --arch sm_90
+        has err "members.ini:" "$message"
+    done <<'END'
+s/uint64 n,$/float 1, int32 n,/|parameter 1 of kernel 'members_step' has fewer members than the argument gives
+s/uint64 n,$/double n,/|member 3 of parameter 1 of kernel 'members_step' is an integer of 8 bytes, but the argument has double n
+s/uint64 n,$/in,/|member 3 of parameter 1 of kernel 'members_step' is an integer of 8 bytes, but the argument has in
+s/out or half), uint64 n/out or half), int32 n/|member 3 of parameter 1 of kernel 'members_step' is an integer of 8 bytes, but the argument has int32 n
+s/array(int32 index + 1 for 3)/array(int32 1 for 4)/|member 2 of member 4 of parameter 1 of kernel 'members_step' does not have 4 elements, as the argument has
+s/array(plus, null, in)/array(uint64 0 for 3)/|element 1 of member 1 of member 4 of parameter 1 of kernel 'members_reference' is a pointer, but the argument has uint64 0
+s/array(plus, null, in)/plus, null, in/|member 4 of parameter 1 of kernel 'members_reference' has fewer members than the argument gives
+s/, bool no)/)/|parameter 1 of kernel 'members_reference' has more members than the argument gives
+s/  struct(), /  struct(in), /|parameter 2 of kernel 'members_step' does not have 8 bytes, as the argument's has
+/buffer.half/,/access/s/float/double/|member 1 of parameter 1 of kernel 'members_step' does not point to double, the type of the elements of buffer 'half'
+END
+}
+
+@test "a struct that cannot be taken apart is said not to be checked; its size always is" {
+    valued 'out, struct(int32 n, double 0.5, bool n > 64), bool yes, int8 -1, half 1.5'
+    sed -i 's/^    bool twice;/private: bool twice; public: __device__ bool get() const { return twice; }/; s/shape.twice/shape.get()/' valued.cu
+    expect 0 check --compile --template valued.ini --arch sm_90
+    has err "valued.ini:14: not checked: the members of parameter 2 of kernel 'valued': cannot bind to non-public member"
+    sed -i 's/bool n > 64)/array(int64 0 for 2))/' valued.ini
+    expect 2 check --compile --template valued.ini --arch sm_90
+    has err "parameter 2 of kernel 'valued' does not have 32 bytes"
+}
+
+@test "swapped members are refused by a run as well, before any launch" {
+    sweep "[members]"
+    sed -i 's/uint64 n,$/double n,/' templates/members.ini
+    AUTOTUNE_STANDIN=log=$PWD/log,note=members_step expect 2 --config sweep.ini
+    has err "member 3 of parameter 1 of kernel 'members_step' is an integer of 8 bytes"
+    ! grep "launch members_step" log
 }
 
 @test "numbers that do not fit their types" {

@@ -227,6 +227,10 @@ namespace gather
 {
 #include "templates/gather.cu"
 }
+namespace members
+{
+#include "templates/members.cu"
+}
 namespace tensor
 {
 #include "templates/tensor.cu"
@@ -366,6 +370,7 @@ const struct kernel kernels[] = {
     K(rounds, run)
     K(blur, memory) K(blur, fetch) K(blur, point) K(blur, linear) K(blur, reference)
     K(gather, sum) K(gather, reference)
+    K(members, step) K(members, reference)
     K(tensor, plain) K(tensor, swizzled) K(tensor, reference)
     K(repeat, count) K(repeat, good) K(repeat, slow) K(repeat, until) K(repeat, every)
     K(repeat, follow) K(repeat, lure) K(repeat, lean) K(repeat, shove)

@@ -3,6 +3,7 @@
 #include "command/command.h"
 #include "compile/launch_check.h"
 #include "compile/single_compile.h"
+#include "compile/struct_probe.h"
 #include "record/gpu.h"
 #include "record/study.h"
 #include "template/problem_check.h"
@@ -174,6 +175,44 @@ static int check_helpers(struct checking *checking, const struct subject *subjec
     return status;
 }
 
+/* The structs among arguments, with the parameters' defaults. Also prints what could not be checked. */
+static int check_structs(struct checking *checking, const struct subject *subject)
+{
+    const struct template *template = &subject->kernel->template;
+    struct bindings defaults = {0};
+    const struct scope fixed = {&subject->fixed, NULL};
+    const struct scope scope = {&defaults, &fixed};
+    struct compilation compilation = {0};
+    struct options options = {0};
+    struct source probe;
+    struct error fault;
+    char *unchecked = NULL;
+    int status = 0;
+    variant_defaults(template, &defaults);
+    if (struct_probe_make(&probe, template, &scope)) {
+        int made = struct_probe_options(template, &defaults, subject->problem, &options, &fault);
+        if (made == 0)
+            made = single_compile_source_cubin(&checking->compiler, &probe, &options,
+                                               checking->gpu->arch, &compilation, NULL, &fault);
+        if (made != 0 && made != ERROR_CONFIG) /* the probe is always refused */
+            *checking->error = fault;
+        status = made == ERROR_CONFIG ? 0 : made;
+        if (compilation.log != NULL &&
+            struct_probe_read(template, compilation.log, &unchecked, &fault) != 0) {
+            report(checking, &fault);
+            status = 1;
+        }
+        if (status == 0 && unchecked != NULL && is_new(checking, unchecked))
+            fputs(unchecked, stderr);
+        free(unchecked);
+        struct_probe_release(&probe);
+    }
+    options_release(&options);
+    compilation_release(&compilation);
+    bindings_release(&defaults);
+    return status;
+}
+
 static int check_problem(struct checking *checking, const struct sweep_kernel *kernel,
                          const struct bindings *problem)
 {
@@ -182,10 +221,11 @@ static int check_problem(struct checking *checking, const struct sweep_kernel *k
     bindings_append(&subject.fixed, problem);
     gpu_bindings(checking->gpu, &subject.fixed);
     bind_variant(&subject);
-    int status = check_helpers(checking, &subject);
+    int structs = check_structs(checking, &subject);
+    int status = structs == 0 ? check_helpers(checking, &subject) : structs;
     if (status >= 0 && problem_check(&kernel->template, &subject.fixed, &fault) != 0)
         report(checking, &fault);
-    else if (status >= 0)
+    else if (structs == 0 && status >= 0)
         status = check_variant(checking, &subject);
     bindings_release(&subject.parameters);
     bindings_release(&subject.fixed);

@@ -110,8 +110,11 @@ static void free_texture(struct device_context *device, const struct step_argume
 /* --- buffers --- */
 
 /* The buffer at `index`, one of launch_plan.h's. NULL if the launch may not use it. */
-static struct device_buffer *find(const struct argument_buffers *buffers, size_t index)
+static const struct device_buffer *find(const struct argument_buffers *buffers, size_t index)
 {
+    static const struct device_buffer null = {0};
+    if (index == STEP_NULL)
+        return &null;
     if (index == STEP_REFERENCE)
         return buffers->reference;
     if (index == STEP_WRONG)
@@ -212,12 +215,28 @@ int device_arguments_make(const struct argument_buffers *buffers, struct step *s
         if (is_object(argument->kind)) {
             status = make_object(buffers, step, argument, error);
         } else if (argument->kind == ARGUMENT_BUFFER) {
-            struct device_buffer *buffer = find(buffers, argument->buffer);
+            const struct device_buffer *buffer = find(buffers, argument->buffer);
             status = buffer == NULL ? refuse(step, error) : 0;
-            (*arguments)[i] = buffer != NULL ? &buffer->data : NULL;
+            (*arguments)[i] = buffer != NULL ? (void *)(uintptr_t)&buffer->data : NULL;
         }
     }
-    return status;
+    return status != 0 ? status : device_arguments_point(buffers, step, error);
+}
+
+int device_arguments_point(const struct argument_buffers *buffers, const struct step *step,
+                           struct error *error)
+{
+    for (size_t i = 0; i < step->argument_count; i++) {
+        const struct step_argument *argument = &step->arguments[i];
+        for (size_t j = 0; argument->kind == ARGUMENT_STRUCT && j < argument->pointer_count; j++) {
+            const struct step_pointer *pointer = &argument->pointers[j];
+            const struct device_buffer *buffer = find(buffers, pointer->buffer);
+            if (buffer == NULL)
+                return refuse(step, error);
+            memcpy(argument->bytes + pointer->offset, &buffer->data, sizeof buffer->data);
+        }
+    }
+    return 0;
 }
 
 bool device_arguments_fix(const struct template *template, size_t buffer)
@@ -243,7 +262,7 @@ void device_arguments_free(struct device_context *device, struct launch_plan *la
             else if (argument->kind == ARGUMENT_TEXTURE)
                 free_texture(device, argument);
             if (is_object(argument->kind))
-                memset(argument->bytes, 0, sizeof argument->bytes);
+                memset(argument->bytes, 0, argument->size);
         }
     }
 }

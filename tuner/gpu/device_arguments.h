@@ -22,11 +22,16 @@ struct argument_buffers {
 /*
  * Makes the objects of the step's arguments, and sets `*arguments` to what cuLaunchKernel takes,
  * which the caller frees. Plain buffers can move until the launch, because their addresses are read
- * from the device_buffer; buffers in objects cannot. Returns 0, ERROR_DEVICE, or ERROR_CONFIG for a
+ * from the device_buffer; those in structs until device_arguments_point(); buffers in objects cannot. Returns 0, ERROR_DEVICE, or ERROR_CONFIG for a
  * buffer that the launch may not have, or that does not suit its texture, tensor map or pointers.
  */
 int device_arguments_make(const struct argument_buffers *buffers, struct step *step,
                           void ***arguments, struct error *error);
+
+/* Puts the present addresses of buffers into the step's structs: before each launch, because they may move. Returns 0
+ * if device_arguments_make() did. */
+int device_arguments_point(const struct argument_buffers *buffers, const struct step *step,
+                           struct error *error);
 
 /* Whether a buffer is in such an object, and so cannot move. */
 bool device_arguments_fix(const struct template *template, size_t buffer);

@@ -127,16 +127,22 @@ static int make_scratch(struct device_variant *variant, struct device_problem *p
 
 /* --- its data --- */
 
+static struct argument_buffers argument_buffers_of(const struct device_variant *variant,
+                                                   const struct device_problem *problem)
+{
+    return (struct argument_buffers){.device = problem->device,
+                                     .template = &problem->template,
+                                     .problem = variant->data.buffers,
+                                     .scratch = variant->scratch};
+}
+
 /* Makes the arguments of all launches, for the first time or because buffers have moved: textures,
  * tensor maps and arrays of pointers are of an address. */
 static int make_arguments(struct device_variant *variant, struct device_problem *problem,
                           struct error *error)
 {
     struct launch_plan *launch_plan = &variant->launch_plan;
-    const struct argument_buffers buffers = {.device = problem->device,
-                                             .template = &problem->template,
-                                             .problem = variant->data.buffers,
-                                             .scratch = variant->scratch};
+    const struct argument_buffers buffers = argument_buffers_of(variant, problem);
     int status = 0;
     device_arguments_free(problem->device, launch_plan);
     for (size_t i = 0; i < launch_plan->step_count && status == 0; i++) {
@@ -317,9 +323,14 @@ int device_variant_run(const struct device_variant *variant, struct device_probl
                        struct error *error)
 {
     const struct device_code *code = &variant->copies[variant->copy];
+    const struct argument_buffers buffers = argument_buffers_of(variant, problem);
     int status = 0;
-    for (size_t i = 0; i < variant->launch_plan.step_count && status == 0; i++)
-        status = module_queue(problem->device, &variant->launch_plan.steps[i], code->functions[i],
-                              variant->arguments[i], error);
+    for (size_t i = 0; i < variant->launch_plan.step_count && status == 0; i++) {
+        const struct step *step = &variant->launch_plan.steps[i];
+        status = device_arguments_point(&buffers, step, error);
+        if (status == 0)
+            status = module_queue(problem->device, step, code->functions[i], variant->arguments[i],
+                                  error);
+    }
     return status;
 }

@@ -22,11 +22,11 @@ static uint64_t of_type(const struct template *template, const char *type)
 
 static uint64_t of_argument(const struct template *template, const struct argument *argument)
 {
-    uint64_t set =
-        named_by(template, &argument->expression, 1) | named_by(template, argument->extents, 2);
+    uint64_t set = named_by(template, &argument->expression, 1) |
+                   named_by(template, argument->extents, 2) |
+                   named_by(template, &argument->part, 1);
     for (size_t i = 0; i < argument->field_count; i++)
-        set |= named_by(template, &argument->fields[i].expression, 1) |
-               named_by(template, &argument->fields[i].part, 1);
+        set |= of_argument(template, &argument->fields[i]);
     for (size_t i = 0; i < template->buffer_count; i++)
         if (argument_uses_buffer(argument, template->buffers[i].name))
             set |= template->buffers[i].depends;

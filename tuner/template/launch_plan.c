@@ -392,6 +392,7 @@ static void begin(struct planning *planning, const struct scope *scope)
         bindings_set(&planning->local, name, value_word(name));
     }
     bindings_set(&planning->local, "reference", value_word("reference"));
+    bindings_set(&planning->local, "null", value_word("null"));
     planning->names_scope = (struct scope){&launch_plan->names, scope};
     planning->stats_scope = (struct scope){&planning->stats, &planning->names_scope};
     planning->local_scope = (struct scope){&planning->local, &planning->stats_scope};
@@ -525,12 +526,13 @@ static void hash_step(struct hash *hash, const struct step *step)
         hash_add(hash, kind, sizeof kind);
         hash_add(hash, texture, sizeof texture);
         for (size_t j = 0; j < argument->pointer_count; j++) {
-            const uint64_t pointer[] = {argument->pointers[j].buffer, argument->pointers[j].part};
+            const struct step_pointer *at = &argument->pointers[j];
+            const uint64_t pointer[] = {at->buffer, at->part, at->offset};
             hash_add(hash, pointer, sizeof pointer);
         }
         if (argument->tensor_map != NULL)
             hash_tensor_map(hash, argument->tensor_map);
-        hash_add(hash, argument->bytes, sizeof argument->bytes);
+        hash_add(hash, argument->bytes, argument->size);
     }
 }
 

@@ -75,20 +75,22 @@ struct tensor_map {
 /* In place of a buffer's index: a reference's output, and a verifier's counter. */
 #define STEP_REFERENCE SIZE_MAX
 #define STEP_WRONG (SIZE_MAX - 1)
+#define STEP_NULL (SIZE_MAX - 2) /* a null pointer */
 
-/* Addresses in an array of pointers. */
+/* An address in a struct, or addresses in an array of pointers. */
 struct step_pointer {
     size_t buffer; /* as in step_argument */
     uint64_t part; /* elements of each part that is pointed to; 0: one pointer to the buffer */
+    size_t offset; /* in a struct */
 };
 
 struct step_argument {
     enum argument_kind kind;
-    size_t buffer; /* index, STEP_REFERENCE or STEP_WRONG */
-    /* A scalar or struct as the kernel has it. For pointers, textures and tensor maps, whoever
-     * launches puts the array's address or the object there. */
-    unsigned char bytes[ARGUMENT_BYTES];
-    size_t size;            /* in bytes; 8 for a buffer */
+    size_t buffer; /* index, STEP_REFERENCE, STEP_WRONG or STEP_NULL */
+    /* A scalar or struct as the kernel has it; owned. For pointers, textures and tensor maps, whoever
+     * launches puts the array's address or the object there, and a struct's addresses into it. */
+    unsigned char *bytes;
+    size_t size;            /* of these; 8 for a buffer */
     uint64_t width, height; /* of a texture, in elements; 0 for linear memory */
     struct texture_options texture;
     struct tensor_map *tensor_map; /* owned, as is … */

@@ -17,6 +17,7 @@ struct loader {
     struct names buffers; /* the buffers' names, `reference` and, with verifiers, `wrong` */
     struct names grids;   /* base, and NAME_grid and NAME_block of all launches */
     struct names made;    /* these, in the order of the launches */
+    size_t number;        /* of the arguments that are read now (struct argument) */
 };
 
 /* Where a text stands, and what its expressions may name. */

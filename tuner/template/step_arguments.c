@@ -54,6 +54,14 @@ static size_t read_buffer(struct reading *reading, const struct argument *argume
     return STEP_REFERENCE;
 }
 
+/* The same, but "null" is a buffer, too. */
+static size_t read_address(struct reading *reading, const struct argument *argument)
+{
+    struct value value = evaluate_value(&reading->values, argument->expression, value_integer(0));
+    bool is_null = value.kind == VALUE_WORD && strcmp(value.as.word, "null") == 0;
+    return is_null ? STEP_NULL : read_buffer(reading, argument);
+}
+
 static void read_pointers(struct reading *reading, const struct argument *argument,
                           struct step_argument *result)
 {
@@ -194,7 +202,6 @@ static void read_tensor_map(struct reading *reading, const struct argument *argu
     const struct scope *scope = reading->values.scope;
     enum element_type type = ELEMENT_FLOAT;
     int64_t capability;
-    result->size = ARGUMENT_BYTES;
     result->buffer = read_buffer(reading, argument);
     if (scope_integer(scope, "compute_capability", &capability) && capability < 90)
         fail(reading, argument, "is a tensor map, which needs compute capability 9.0 or newer");
@@ -249,24 +256,59 @@ static void read_scalar(struct reading *reading, const struct argument *argument
         fail(reading, argument, reason);
 }
 
+/* What `index` is, in front of another scope. */
+struct index_scope {
+    struct binding item;
+    struct bindings bindings;
+    struct scope scope;
+};
+
+/* The scope of an argument that may be one of several elements. */
+static const struct scope *bind_index(const struct argument *argument, const struct scope *outer,
+                                      struct index_scope *index)
+{
+    static char name[] = "index";
+    if (argument->number == 0)
+        return outer;
+    index->item = (struct binding){name, value_integer((int64_t)argument->number - 1)};
+    index->bindings = (struct bindings){&index->item, 1};
+    index->scope = (struct scope){&index->bindings, outer};
+    return &index->scope;
+}
+
+/* A scalar, an address, a struct or an array, which is at `offset` of the whole argument. */
+static void read_member(struct reading *reading, const struct argument *argument, size_t offset,
+                        struct step_argument *whole)
+{
+    const struct scope *outer = reading->values.scope;
+    struct index_scope index;
+    reading->values.scope = bind_index(argument, outer, &index);
+    if (argument->kind == ARGUMENT_SCALAR) {
+        read_scalar(reading, argument, whole->bytes + offset);
+    } else if (argument->kind == ARGUMENT_BUFFER) {
+        struct step_pointer *pointer = ARRAY_APPEND(whole->pointers, whole->pointer_count);
+        *pointer = (struct step_pointer){.buffer = read_address(reading, argument)};
+        pointer->offset = offset;
+    }
+    reading->values.scope = outer;
+    for (size_t i = 0; i < argument->field_count; i++)
+        read_member(reading, &argument->fields[i], offset + argument->fields[i].offset, whole);
+}
+
 static void read_argument(struct reading *reading, const struct argument *argument,
                           struct step_argument *result)
 {
     result->kind = argument->kind;
-    result->size = sizeof(uint64_t); /* of a pointer or a handle */
+    result->size = argument->bytes;
+    result->bytes = alloc_zeroed(1, result->size);
     switch (argument->kind) {
     case ARGUMENT_SCALAR:
-        result->size = element_bytes(argument->type);
-        read_scalar(reading, argument, result->bytes);
-        break;
     case ARGUMENT_STRUCT:
-        result->size = argument_field_offset(argument, argument->field_count);
-        for (size_t i = 0; i < argument->field_count; i++)
-            read_scalar(reading, &argument->fields[i],
-                        result->bytes + argument_field_offset(argument, i));
+    case ARGUMENT_ARRAY:
+        read_member(reading, argument, 0, result);
         break;
     case ARGUMENT_BUFFER:
-        result->buffer = read_buffer(reading, argument);
+        result->buffer = read_address(reading, argument);
         break;
     case ARGUMENT_POINTERS:
         read_pointers(reading, argument, result);
@@ -296,6 +338,7 @@ void step_arguments_release(struct step_argument *arguments, size_t count)
     for (size_t i = 0; arguments != NULL && i < count; i++) {
         free(arguments[i].tensor_map);
         free(arguments[i].pointers);
+        free(arguments[i].bytes);
     }
     free(arguments);
 }
@@ -304,7 +347,8 @@ int step_argument_scalar(const struct template *template, const struct launch *l
                          const struct argument *argument, const struct scope *scope,
                          unsigned char *bytes, struct error *error)
 {
-    struct reading reading = {template, launch, {scope, error, 0}};
+    struct index_scope index;
+    struct reading reading = {template, launch, {bind_index(argument, scope, &index), error, 0}};
     read_scalar(&reading, argument, bytes);
     return reading.values.status;
 }

@@ -78,10 +78,18 @@ const char *const *launch_stat_names(void)
 }
 
 /* Keys of a sweep's kernel section, and names that some expressions have values for. */
-static const char *const reserved_names[] = {
-    "template", "description",          "constraint", "cache",
-    "budget",   "evaluations",          "iteration",  "reference",
-    "cover",    "cover_configurations", NULL};
+static const char *const reserved_names[] = {"template",
+                                             "description",
+                                             "constraint",
+                                             "cache",
+                                             "budget",
+                                             "evaluations",
+                                             "iteration",
+                                             "reference",
+                                             "null",
+                                             "cover",
+                                             "cover_configurations",
+                                             NULL};
 
 bool template_name_is_reserved(const char *name)
 {
@@ -192,16 +200,11 @@ bool argument_has_buffer(const struct argument *argument)
            argument->kind == ARGUMENT_TENSOR_MAP;
 }
 
-static bool names_buffer(const struct argument *argument, const char *name)
-{
-    return argument_has_buffer(argument) && expression_depends(argument->expression, name);
-}
-
 bool argument_uses_buffer(const struct argument *argument, const char *name)
 {
-    bool uses = names_buffer(argument, name);
+    bool uses = argument_has_buffer(argument) && expression_depends(argument->expression, name);
     for (size_t i = 0; i < argument->field_count && !uses; i++)
-        uses = names_buffer(&argument->fields[i], name);
+        uses = argument_uses_buffer(&argument->fields[i], name);
     return uses;
 }
 
@@ -234,15 +237,24 @@ static char *plain_text(const struct argument *argument)
 
 char *argument_text(const struct argument *argument)
 {
+    const char *separator = "";
     if (argument->expression != NULL)
         return plain_text(argument);
-    char *text = alloc_string(argument->kind == ARGUMENT_STRUCT ? "struct(" : "pointers(");
+    char *text = alloc_string(argument->kind == ARGUMENT_STRUCT  ? "struct("
+                              : argument->kind == ARGUMENT_ARRAY ? "array("
+                                                                 : "pointers(");
     for (size_t i = 0; i < argument->field_count; i++) {
-        char *field = plain_text(&argument->fields[i]);
-        bool last = i + 1 == argument->field_count;
-        alloc_append(&text, "%s%s", field, last ? ")" : ", ");
-        free(field);
+        const struct argument *field = &argument->fields[i];
+        if (field->repeats > 0 && field->number > 1)
+            continue;
+        char *member = argument_text(field);
+        alloc_append(&text, "%s%s", separator, member);
+        if (field->repeats > 0)
+            alloc_append(&text, " for %zu", field->repeats);
+        separator = ", ";
+        free(member);
     }
+    alloc_append(&text, ")");
     return text;
 }
 
@@ -251,19 +263,27 @@ static size_t round_up(size_t offset, size_t alignment)
     return (offset + alignment - 1) / alignment * alignment;
 }
 
-size_t argument_field_offset(const struct argument *argument, size_t field)
+void argument_lay_out(struct argument *argument)
 {
-    size_t offset = 0;
-    size_t widest = 1;
+    bool members = argument->kind == ARGUMENT_STRUCT || argument->kind == ARGUMENT_ARRAY;
+    argument->bytes = argument->kind == ARGUMENT_SCALAR       ? element_bytes(argument->type)
+                      : argument->kind == ARGUMENT_TENSOR_MAP ? TENSOR_MAP_BYTES
+                                                              : sizeof(uint64_t);
+    argument->alignment = argument->bytes;
+    if (!members)
+        return;
+    argument->bytes = 0;
+    argument->alignment = 1;
     for (size_t i = 0; i < argument->field_count; i++) {
-        size_t bytes = element_bytes(argument->fields[i].type);
-        offset = round_up(offset, bytes);
-        if (i == field)
-            return offset;
-        offset += bytes;
-        widest = bytes > widest ? bytes : widest;
+        struct argument *field = &argument->fields[i];
+        field->offset = round_up(argument->bytes, field->alignment);
+        argument->bytes = field->offset + field->bytes;
+        if (field->alignment > argument->alignment)
+            argument->alignment = field->alignment;
     }
-    return round_up(offset, widest);
+    argument->bytes = round_up(argument->bytes, argument->alignment);
+    if (argument->bytes == 0)
+        argument->bytes = 1; /* C++'s empty struct */
 }
 
 void *template_keep(struct template *template, void *memory)

@@ -119,11 +119,12 @@ struct tensor_map_options {
 
 enum argument_kind {
     ARGUMENT_SCALAR,
-    ARGUMENT_STRUCT,   /* of scalars */
-    ARGUMENT_BUFFER,   /* its address */
+    ARGUMENT_STRUCT,   /* of scalars, buffers, structs and arrays */
+    ARGUMENT_BUFFER,   /* its address, or a null pointer */
     ARGUMENT_POINTERS, /* an array of buffers' addresses */
     ARGUMENT_TEXTURE,  /* over a buffer, as is a … */
-    ARGUMENT_TENSOR_MAP
+    ARGUMENT_TENSOR_MAP,
+    ARGUMENT_ARRAY /* in a struct: of members that are alike */
 };
 
 enum { ENTRY_BYTES = 256 }; /* the most that an entry's name has, with the null character */
@@ -134,8 +135,12 @@ struct argument {
     enum element_type type; /* of a scalar */
     /* a scalar's value, or the buffer's name; NULL for structs and pointers */
     struct expression *expression;
-    struct argument *fields; /* of a struct: scalars; of pointers: buffers */
+    struct argument *fields; /* of a struct or array: its members; of pointers: buffers */
     size_t field_count;
+    size_t bytes, alignment; /* as C has them */
+    size_t offset;           /* of a member, from the beginning of its struct or array */
+    size_t number;           /* from 1: of the element whose `index` is one less; 0: it has none */
+    size_t repeats;          /* of the element: how many are said at once; otherwise 0 */
     /* of pointers: the elements of each part of the buffer; NULL: one pointer to all of it */
     struct expression *part;
     struct expression *extents[2]; /* of a texture: width and height; NULL: linear memory */
@@ -144,8 +149,9 @@ struct argument {
 };
 
 enum {
-    STRUCT_BYTES = 64,   /* the most that a struct has */
-    ARGUMENT_BYTES = 128 /* … and any argument: a tensor map */
+    PARAMETER_BYTES =
+        32764, /* the most that a kernel takes, from CUDA 12.1 and compute capability 7.0 on */
+    TENSOR_MAP_BYTES = 128
 };
 
 /* Whether the argument is a buffer, or something over one: `expression` yields its name. */
@@ -358,12 +364,11 @@ char *template_figures_expand(const struct template *template, const char *text)
 /* Whether the constraint needs kernel statistics and so waits for the compiler. */
 bool constraint_needs_stats(const struct expression *constraint);
 
-/* "in", "uint64 n", "struct(float 1, int32 n)", as in the file; a new string. */
+/* "in", "uint64 n", "struct(x, int32 n)", as in the file; a new string. */
 char *argument_text(const struct argument *argument);
 
-/* The offset of a struct's field with index `field`, as C lays it out; of index field_count, the
- * struct's size. */
-size_t argument_field_offset(const struct argument *argument, size_t field);
+/* Sets its bytes and alignment, and the offsets of its fields, whose own are set. */
+void argument_lay_out(struct argument *argument);
 
 /* Names buffer `index` in a message that has no place yet. Returns `status`, or 0 where that is 0. */
 int template_in_buffer(const struct template *template, size_t index, int status,

@@ -8,64 +8,147 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- plain arguments, and lists of them --- */
+/* --- plain arguments --- */
+
+/* The type in front of "uint64 n" or "bool x", a condition, and behind it; -1 for what has none. */
+static int read_type(const char **text, bool *is_condition)
+{
+    size_t word = strspn(*text, "abcdefghijklmnopqrstuvwxyz0123456789");
+    bool typed = isspace((unsigned char)(*text)[word]);
+    int type = typed ? element_from_name(*text, word) : -1;
+    *is_condition = typed && word == strlen("bool") && strncmp(*text, "bool", word) == 0;
+    if (*is_condition)
+        type = ELEMENT_UINT8;
+    if (type >= 0)
+        *text += word + strspn(*text + word, " \t");
+    return type;
+}
 
 /* "uint64 n" is a scalar, "bool x" a condition; anything else an expression that yields a buffer. */
 static void read_plain(struct loader *loader, const char *text, const struct place *at,
                        struct argument *argument)
 {
-    size_t word = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789");
-    bool typed = isspace((unsigned char)text[word]);
-    int type = typed ? element_from_name(text, word) : -1;
-    argument->is_condition = typed && word == strlen("bool") && strncmp(text, "bool", word) == 0;
-    if (argument->is_condition)
-        type = ELEMENT_UINT8;
+    int type = read_type(&text, &argument->is_condition);
     argument->kind = type < 0 ? ARGUMENT_BUFFER : ARGUMENT_SCALAR;
-    if (type >= 0) {
+    if (type >= 0)
         argument->type = (enum element_type)type;
-        text += word + strspn(text + word, " \t");
-    }
     argument->expression = loader_expression(loader, text, at);
     if (argument->expression == NULL || type >= 0)
         return;
     for (size_t i = 0; i < expression_name_count(argument->expression); i++) {
         const char *name = expression_name(argument->expression, i);
-        if (names_have(loader->buffers.items, name) && !names_have(loader->base.items, name))
+        if (strcmp(name, "null") == 0 ||
+            (names_have(loader->buffers.items, name) && !names_have(loader->base.items, name)))
             return;
     }
     loader_fail(loader, at->line,
                 "argument '%s' is not a buffer; give a scalar its type, such as uint64 n", text);
 }
 
-/* "float 1, int32 n", the inside of a struct; or "a, b, c by m * k", of pointers: of `c`, to its parts of so
- * many elements. */
-static void read_fields(struct loader *loader, const char *inner, const struct place *at,
-                        struct argument *argument)
+/* "a, b, c by m * k": the buffers a, b, and the parts of c of so many elements. */
+static void read_pointers(struct loader *loader, const char *inner, const struct place *at,
+                          struct argument *argument)
 {
     static const char by[] = " by ";
-    bool pointers = argument->kind == ARGUMENT_POINTERS;
     char **texts;
     size_t count = loader_split(loader, inner, ',', &texts);
     if (count == 0)
-        loader_fail(loader, at->line,
-                    pointers ? "pointers(%s) has no buffers" : "struct(%s) has no fields", inner);
+        loader_fail(loader, at->line, "pointers(%s) has no buffers", inner);
     for (size_t i = 0; i < count; i++) {
         struct argument *field = ARRAY_APPEND(argument->fields, argument->field_count);
-        char *part = pointers ? strstr(texts[i], by) : NULL;
+        char *part = strstr(texts[i], by);
         if (part != NULL) {
             *part = '\0';
             field->part = loader_expression(loader, part + strlen(by), at);
         }
         read_plain(loader, texts[i], at, field);
-        if (field->kind != (pointers ? ARGUMENT_BUFFER : ARGUMENT_SCALAR))
-            loader_fail(loader, at->line,
-                        pointers ? "'%s' among pointers is not a buffer"
-                                 : "field '%s' of a struct is not a scalar",
-                        texts[i]);
+        if (field->kind != ARGUMENT_BUFFER)
+            loader_fail(loader, at->line, "'%s' among pointers is not a buffer", texts[i]);
     }
     (void)template_keep(loader->template, argument->fields);
-    if (!pointers && argument_field_offset(argument, argument->field_count) > STRUCT_BYTES)
-        loader_fail(loader, at->line, "struct(%s) has more than 64 bytes", inner);
+}
+
+/* --- structs --- */
+
+static bool are_alike(const struct argument *a, const struct argument *b)
+{
+    bool alike = a->kind == b->kind && a->type == b->type && a->is_condition == b->is_condition &&
+                 a->field_count == b->field_count;
+    for (size_t i = 0; alike && i < a->field_count; i++)
+        alike = are_alike(&a->fields[i], &b->fields[i]);
+    return alike;
+}
+
+/* Cuts " for 100" off the end; 0: there is none. */
+static size_t read_repeats(struct loader *loader, char *text, const struct place *at)
+{
+    static const char word[] = " for ";
+    char *found = NULL;
+    char *end;
+    for (char *next = text; (next = strstr(next, word)) != NULL; next++)
+        found = next;
+    if (found == NULL || strchr(found, ')') != NULL)
+        return 0;
+    const char *digits = found + strlen(word);
+    unsigned long repeats = strtoul(digits, &end, 10);
+    if (!isdigit((unsigned char)digits[0]) || *end != '\0' || repeats == 0 ||
+        repeats > PARAMETER_BYTES)
+        loader_fail(loader, at->line, "'%s' is not a number of elements, 1 to %d", digits,
+                    PARAMETER_BYTES);
+    *found = '\0';
+    return repeats;
+}
+
+static void read_member(struct loader *loader, const char *text, const struct place *at,
+                        struct argument *argument);
+
+/* "x for 4": so many members, in which `index` counts from 0. The type of an array's first number is that of
+ * the others. */
+static void read_element(struct loader *loader, char *text, const struct place *at,
+                         struct argument *argument)
+{
+    const char *untyped = text;
+    bool is_condition;
+    struct names names = {0};
+    const struct place counted = {at->line, &names};
+    const size_t number = loader->number;
+    size_t repeats = argument->kind == ARGUMENT_ARRAY ? read_repeats(loader, text, at) : 0;
+    const struct argument *first = argument->fields;
+    if (argument->kind == ARGUMENT_ARRAY && argument->field_count > 0 &&
+        first->kind == ARGUMENT_SCALAR && read_type(&untyped, &is_condition) < 0)
+        text = template_keep(
+            loader->template,
+            alloc_format("%s %s", first->is_condition ? "bool" : element_name(first->type), text));
+    names_add_all(&names, at->known->items);
+    names_add(&names, "index");
+    for (size_t i = 0; i < (repeats > 0 ? repeats : 1) && !loader_failed(loader); i++) {
+        struct argument *field = ARRAY_APPEND(argument->fields, argument->field_count);
+        loader->number = repeats > 0 ? i + 1 : number;
+        read_member(loader, text, repeats > 0 ? &counted : at, field);
+        field->repeats = repeats;
+        if (argument->kind == ARGUMENT_ARRAY && !are_alike(&argument->fields[0], field))
+            loader_fail(loader, at->line, "'%s' of an array is not like its first element", text);
+    }
+    loader->number = number;
+    free(names.items);
+}
+
+/* "x, float 1, struct(…), array(…)", the inside of a struct; or of an array, of members that are alike. */
+static void read_fields(struct loader *loader, const char *inner, const struct place *at,
+                        struct argument *argument)
+{
+    bool array = argument->kind == ARGUMENT_ARRAY;
+    char **texts;
+    size_t count = loader_split(loader, inner, ',', &texts);
+    if (count == 0 && array)
+        loader_fail(loader, at->line, "array() has no elements");
+    for (size_t i = 0; i < count && !loader_failed(loader); i++)
+        read_element(loader, texts[i], at, argument);
+    (void)template_keep(loader->template, argument->fields);
+    argument_lay_out(argument);
+    if (argument->bytes > PARAMETER_BYTES)
+        loader_fail(loader, at->line, "%.60s(%.100s) has %zu bytes; a kernel takes at most %d",
+                    array ? "array" : "struct", inner, argument->bytes, PARAMETER_BYTES);
 }
 
 /* --- textures --- */
@@ -220,16 +303,17 @@ static bool is_call(const char *text, const char *word)
     return strncmp(text, word, length) == 0 && text[length + strspn(text + length, " \t")] == '(';
 }
 
-static void read_argument(struct loader *loader, const char *text, const struct place *at,
-                          struct argument *argument)
+static void read_call(struct loader *loader, const char *text, const struct place *at,
+                      struct argument *argument)
 {
     static const struct {
         const char *word, *form;
         enum argument_kind kind;
         void (*read)(struct loader *loader, const char *inner, const struct place *at,
                      struct argument *argument);
-    } calls[] = {{"struct", "of the form struct(float 1, int32 n)", ARGUMENT_STRUCT, read_fields},
-                 {"pointers", "of the form pointers(a, b)", ARGUMENT_POINTERS, read_fields},
+    } calls[] = {{"struct", "of the form struct(x, int32 n)", ARGUMENT_STRUCT, read_fields},
+                 {"array", "of the form array(x, y)", ARGUMENT_ARRAY, read_fields},
+                 {"pointers", "of the form pointers(a, b)", ARGUMENT_POINTERS, read_pointers},
                  {"texture", "a texture over a buffer", ARGUMENT_TEXTURE, read_texture},
                  {"tensor_map", "of the form tensor_map(a, (n, m), (64, 32))", ARGUMENT_TENSOR_MAP,
                   read_tensor_map}};
@@ -247,6 +331,24 @@ static void read_argument(struct loader *loader, const char *text, const struct 
     read_plain(loader, text, at, argument);
 }
 
+static void read_argument(struct loader *loader, const char *text, const struct place *at,
+                          struct argument *argument)
+{
+    argument->number = loader->number;
+    read_call(loader, text, at, argument);
+    argument_lay_out(argument);
+}
+
+static void read_member(struct loader *loader, const char *text, const struct place *at,
+                        struct argument *argument)
+{
+    read_argument(loader, text, at, argument);
+    if (argument->kind == ARGUMENT_POINTERS || argument->kind == ARGUMENT_TEXTURE ||
+        argument->kind == ARGUMENT_TENSOR_MAP)
+        loader_fail(loader, at->line,
+                    "'%s' in a struct is not a scalar, a buffer, a struct or an array", text);
+}
+
 void loader_read_arguments(struct loader *loader, char **texts, size_t count,
                            const struct place *at, struct launch *launch)
 {
@@ -254,9 +356,14 @@ void loader_read_arguments(struct loader *loader, char **texts, size_t count,
     const struct place own = {at->line, &names};
     names_add_all(&names, at->known->items);
     names_add_all(&names, loader->buffers.items);
-    for (size_t i = 0; i < count && !loader_failed(loader); i++)
-        read_argument(loader, texts[i], &own,
-                      ARRAY_APPEND(launch->arguments, launch->argument_count));
+    names_add(&names, "null");
+    for (size_t i = 0; i < count && !loader_failed(loader); i++) {
+        struct argument *argument = ARRAY_APPEND(launch->arguments, launch->argument_count);
+        read_argument(loader, texts[i], &own, argument);
+        if (argument->kind == ARGUMENT_ARRAY)
+            loader_fail(loader, at->line, "'%s' is not in a struct; no kernel takes an array",
+                        texts[i]);
+    }
     (void)template_keep(loader->template, launch->arguments);
     free(names.items);
 }

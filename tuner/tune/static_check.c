@@ -160,6 +160,8 @@ int static_check_sample(struct tuning *tuning, struct tuning_job *job, struct er
         timings_stage(tuning->timings, TIMING_COMPILE);
         if (job->reference != NULL)
             status = compile_pool_wait(tuning->pool, job->reference, error);
+        if (status == 0 && job->probe != NULL)
+            status = compile_pool_wait(tuning->pool, job->probe, error);
         if (status == 0)
             status = tuning_job_check_references(job, error);
         job->not_prepared = status == ERROR_CONFIG;

@@ -89,7 +89,11 @@ static int measure_job(struct tuning *tuning, struct tuning_job *job, struct err
     int status = wait_for(tuning, job, tuning->support, "the tuner's own kernels", error);
     if (status == 0 && job->reference != NULL)
         status = wait_for(tuning, job, job->reference, "the source, with its defaults,", error);
-    bool ready = tuning->support->done && (job->reference == NULL || job->reference->done);
+    if (status == 0 && job->probe != NULL)
+        status = compile_pool_wait_until(tuning->pool, job->probe,
+                                         allowance_end(&tuning->allowance), error);
+    bool ready = tuning->support->done && (job->reference == NULL || job->reference->done) &&
+                 (job->probe == NULL || job->probe->done);
     if (status == 0 && ready)
         status = tuning_job_check_references(job, error);
     int64_t open_ns = clock_ns();

@@ -5,6 +5,7 @@
 #include "base/interrupt.h"
 #include "base/statistics.h"
 #include "compile/launch_check.h"
+#include "compile/struct_probe.h"
 #include "template/fill.h"
 #include "template/variant.h"
 
@@ -45,6 +46,7 @@ void tuning_job_init(struct tuning_job *job, const struct sweep_kernel *kernel,
 void tuning_job_release(struct tuning_job *job)
 {
     bindings_release(&job->fixed);
+    struct_probe_release(&job->probe_source);
     json_decref(job->data);
     study_release(&job->study);
     free(job->compile_jobs);
@@ -106,6 +108,28 @@ int tuning_job_recompile(struct tuning_job *job, size_t index, struct error *err
     return status != 0 ? status : compile_pool_wait(job->pool, compile, error);
 }
 
+/* If arguments are structs. */
+static int request_probe(struct tuning_job *job, const struct bindings *defaults,
+                         struct error *error)
+{
+    const struct template *template = &job->kernel->template;
+    const struct scope fixed = {&job->fixed, NULL};
+    const struct scope scope = {defaults, &fixed};
+    struct options options;
+    if (job->probe_source.files != NULL || !struct_probe_make(&job->probe_source, template, &scope))
+        return 0;
+    if (struct_probe_options(template, defaults, job->problem, &options, NULL) != 0) {
+        options_release(&options); /* the variants say what is wrong */
+        return 0;
+    }
+    int status = compile_pool_set_arch(job->pool, job->study.environment.gpu.arch, error);
+    if (status == 0)
+        status =
+            compile_pool_request(job->pool, &job->probe_source, &options, true, &job->probe, error);
+    options_release(&options);
+    return status;
+}
+
 int tuning_job_compile(struct tuning_job *job, struct error *error)
 {
     uint64_t state = 0x9e3779b97f4a7c15u;
@@ -113,11 +137,13 @@ int tuning_job_compile(struct tuning_job *job, struct error *error)
         if (!job->known[i])
             *ARRAY_APPEND(job->order, job->order_count) = i;
     statistics_shuffle(job->order, job->order_count, &state);
-    if (!template_has_helpers(&job->kernel->template))
-        return 0;
     struct bindings defaults = {0};
+    int status = 0;
     variant_defaults(&job->kernel->template, &defaults);
-    int status = request(job, &defaults, true, &job->reference, error);
+    if (template_has_helpers(&job->kernel->template))
+        status = request(job, &defaults, true, &job->reference, error);
+    if (status == 0)
+        status = request_probe(job, &defaults, error);
     bindings_release(&defaults);
     return status;
 }
@@ -147,7 +173,9 @@ void tuning_job_drop_all(struct tuning_job *job)
         tuning_job_drop(job, i);
     if (job->reference != NULL)
         compile_pool_drop(job->pool, job->reference);
-    job->reference = NULL;
+    if (job->probe != NULL)
+        compile_pool_drop(job->pool, job->probe);
+    job->reference = job->probe = NULL;
     job->requested = job->order_count;
 }
 
@@ -155,9 +183,15 @@ int tuning_job_check_references(const struct tuning_job *job, struct error *erro
 {
     const struct compile_job *compile = job->reference;
     struct compilation image = {0};
+    char *unchecked;
     int status = 0;
-    if (compile == NULL)
-        return 0;
+    if (job->probe != NULL && job->probe->done) {
+        status = struct_probe_read(&job->kernel->template, job->probe->compilation.log, &unchecked,
+                                   error);
+        free(unchecked);
+    }
+    if (compile == NULL || status != 0)
+        return status;
     if (!compile->has_cubin)
         return launch_check_refusal(&job->kernel->template, compile->compilation.log, error);
     struct launch_check check = {.template = &job->kernel->template,

@@ -42,8 +42,10 @@ struct tuning_job {
     int64_t begin_ns;   /* when tuning it began, less what earlier runs spent on it */
     bool exhausted;     /* the search has nothing left to propose */
     struct compile_job
-        *reference;           /* the source with its defaults; NULL where no reference needs it */
-    double compile_timeout_s; /* of this run; set after tuning_job_init() */
+        *reference;             /* the source with its defaults; NULL where no reference needs it */
+    struct compile_job *probe;  /* of structs (compile/struct_probe.h); NULL: there are none */
+    struct source probe_source; /* … its source */
+    double compile_timeout_s;   /* of this run; set after tuning_job_init() */
     double launch_timeout_s;
     int compile_memory_mb; /* 0: there is no limit */
     int64_t record_id;
@@ -107,7 +109,8 @@ int tuning_job_recompile(struct tuning_job *job, size_t index, struct error *err
 void tuning_job_drop(struct tuning_job *job, size_t index);
 void tuning_job_drop_all(struct tuning_job *job);
 
-/* Checks the launches of the references against what was compiled, once job->reference is done.
+/* Checks structs and the launches of the references against what was compiled, once job->probe and
+ * job->reference are done.
  * Returns 0, also if it did not compile; ERROR_CONFIG at the template's line; or ERROR_RECORD. */
 int tuning_job_check_references(const struct tuning_job *job, struct error *error);
 

@@ -538,6 +538,37 @@ static void test_tensor_maps_are_over_the_callers_buffers(void **state)
     (void)world.driver.cuMemFree(out);
 }
 
+/* 8 in + 7 (plus + 3 in), after three steps between `out` and the library's own buffer. */
+static void test_structs_have_the_callers_buffers_and_scalars(void **state)
+{
+    const struct tuned_query query = {.kernel = "scale", .accept_other_versions = 1};
+    float values[1000];
+    shell(TAKE_TEMPLATE("members"));
+    open_bundle();
+    assert_int_equal(tuned_kernel_get(world.kernels, &query, &world.kernel, &world.error), 0);
+    CUdeviceptr in[] = {allocate(sizeof values), allocate(sizeof values)};
+    CUdeviceptr plus = allocate(sizeof values), out = allocate(sizeof values);
+    for (int i = 0; i < 2; i++) {
+        const struct tuned_buffer buffers[] = {{"in", in[i]}, {"plus", plus}, {"out", out}};
+        const float first = (float)(i + 1);
+        values[0] = 2;
+        assert_int_equal(world.driver.cuMemcpyHtoD(plus, values, sizeof values), 0);
+        values[0] = first;
+        assert_int_equal(world.driver.cuMemcpyHtoD(in[i], values, sizeof values), 0);
+        assert_int_equal(run_kernel(buffers, 3), 0);
+        assert_int_equal(world.driver.cuMemcpyDtoH(values, out, sizeof values), 0);
+        assert_float_equal(values[0], 8 * first + 7 * (2 + 3 * first), 0);
+        const struct tuned_value factor = tuned_real("factor", 1);
+        assert_int_equal(
+            tuned_kernel_launch(world.kernel, buffers, 3, &factor, 1, NULL, &world.error), 0);
+        assert_int_equal(world.driver.cuMemcpyDtoH(values, out, sizeof values), 0);
+        assert_float_equal(values[0], first + 3 * (2 + 3 * first), 0);
+    }
+    const CUdeviceptr all[] = {in[0], in[1], plus, out};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        (void)world.driver.cuMemFree(all[i]);
+}
+
 /* The nearest tuned size may have a configuration that is not valid at the size asked for. */
 static void test_a_configuration_that_a_constraint_rules_out_is_refused(void **state)
 {
@@ -814,6 +845,7 @@ int main(int argc, char **argv)
         WORLD_TEST(test_scratch_buffers_begin_with_any_fill),
         WORLD_TEST(test_launches_with_the_attributes_of_the_template),
         WORLD_TEST(test_tensor_maps_are_over_the_callers_buffers),
+        WORLD_TEST(test_structs_have_the_callers_buffers_and_scalars),
         WORLD_TEST(test_variables_of_the_source_are_the_callers_to_fill),
         WORLD_TEST(test_a_configuration_that_a_constraint_rules_out_is_refused),
         WORLD_TEST(test_refuses_other_versions),

@@ -93,25 +93,46 @@ static void append_map(char **text, const struct tensor_map *map)
                  (unsigned long long)tensor_map_bytes(map));
 }
 
+static const char *buffer_name(const struct template *template, size_t buffer)
+{
+    return buffer == STEP_REFERENCE ? "reference"
+           : buffer == STEP_WRONG   ? "wrong"
+           : buffer == STEP_NULL    ? "null"
+                                    : template->buffers[buffer].name;
+}
+
+/* A struct's addresses are apart: "x at 8". */
+static void append_members(char **text, const struct argument *argument, const unsigned char *bytes)
+{
+    for (size_t i = 0; i < argument->field_count; i++) {
+        const struct argument *field = &argument->fields[i];
+        alloc_append(text, i == 0 ? "{" : ", ");
+        if (field->kind == ARGUMENT_SCALAR)
+            append_scalar(text, field, bytes + field->offset);
+        else if (field->kind == ARGUMENT_BUFFER)
+            alloc_append(text, "*");
+        else
+            append_members(text, field, bytes + field->offset);
+    }
+    alloc_append(text, argument->field_count > 0 ? "}" : "{}");
+}
+
 static void append_argument(char **text, const struct template *template,
                             const struct argument *argument, const struct step_argument *value)
 {
     if (argument->kind == ARGUMENT_SCALAR)
         append_scalar(text, argument, value->bytes);
     else if (argument_has_buffer(argument))
-        alloc_append(text, "%s",
-                     value->buffer == STEP_REFERENCE ? "reference"
-                     : value->buffer == STEP_WRONG   ? "wrong"
-                                                     : template->buffers[value->buffer].name);
+        alloc_append(text, "%s", buffer_name(template, value->buffer));
     if (value->tensor_map != NULL)
         append_map(text, value->tensor_map);
-    for (size_t i = 0; i < argument->field_count; i++) {
-        alloc_append(text, i == 0 ? "{" : ", ");
-        append_scalar(text, &argument->fields[i],
-                      value->bytes + argument_field_offset(argument, i));
-    }
-    if (argument->field_count > 0)
-        alloc_append(text, "} of %zu", value->size);
+    if (argument->kind != ARGUMENT_STRUCT)
+        return;
+    append_members(text, argument, value->bytes);
+    alloc_append(text, " of %zu", value->size);
+    for (size_t i = 0; i < value->pointer_count; i++)
+        alloc_append(text, ", %s at %zu", buffer_name(template, value->pointers[i].buffer),
+                     value->pointers[i].offset);
 }
 
 /* ENTRY<GRID, BLOCK, shared memory>(arguments) of each step, in a row once; what reports describe; names; residency. */

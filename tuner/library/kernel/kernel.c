@@ -90,14 +90,26 @@ static bool has_buffer(enum argument_kind kind)
     return kind == ARGUMENT_BUFFER || kind == ARGUMENT_TENSOR_MAP;
 }
 
+/* Whether the caller or the kernel has the buffer. */
+static bool is_given(const struct loaded_kernel *kernel, size_t buffer)
+{
+    return buffer == STEP_NULL || buffer < kernel->template->buffer_count;
+}
+
 static int check_step(const struct loaded_kernel *kernel, const struct step *step,
                       struct error *error)
 {
     if (step->argument_count > ARGUMENTS)
         return error_set(error, ERROR_CONFIG, "launch of '%s' has more than %d arguments",
                          step->entry, ARGUMENTS);
+    size_t bytes = 0;
     for (size_t i = 0; i < step->argument_count; i++) {
-        enum argument_kind kind = step->arguments[i].kind;
+        const struct step_argument *argument = &step->arguments[i];
+        enum argument_kind kind = argument->kind;
+        bool own = has_buffer(kind) && !is_given(kernel, argument->buffer);
+        for (size_t j = 0; j < argument->pointer_count; j++)
+            own = own || !is_given(kernel, argument->pointers[j].buffer);
+        bytes += argument_room(argument->size);
         if (kind == ARGUMENT_TEXTURE || kind == ARGUMENT_POINTERS)
             return error_set(
                 error, ERROR_CONFIG,
@@ -105,11 +117,14 @@ static int check_step(const struct loaded_kernel *kernel, const struct step *ste
                 "source with tuned_module_get() and make %s there",
                 step->entry, kind == ARGUMENT_TEXTURE ? "a texture" : "an array of pointers",
                 kind == ARGUMENT_TEXTURE ? "the texture" : "the array");
-        if (has_buffer(kind) && step->arguments[i].buffer >= kernel->template->buffer_count)
+        if (own)
             return error_set(error, ERROR_CONFIG,
                              "launch of '%s': only references have 'reference'", step->entry);
     }
-    return 0;
+    return bytes <= CHANGED_BYTES
+               ? 0
+               : error_set(error, ERROR_CONFIG, "launch of '%s' has arguments of %zu bytes",
+                           step->entry, bytes);
 }
 
 static int make_launches(struct loaded_kernel *kernel, const struct scope *scope,

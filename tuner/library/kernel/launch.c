@@ -28,14 +28,30 @@ static int take_buffers(const struct loaded_kernel *kernel, const struct tuned_b
 /* What a launch's arguments point to. */
 struct storage {
     void *arguments[ARGUMENTS];
-    unsigned char changed[ARGUMENTS][ARGUMENT_BYTES]; /* scalars of the caller, and tensor maps */
+    /* tensor maps, and what has scalars or addresses of the caller's; check_step() ensures that all fit */
+    unsigned char changed[CHANGED_BYTES];
+    size_t used;
     bool is_changed[ARGUMENTS];
 };
+
+/* Makes argument `index` a copy of the plan's bytes, unless it is one, and returns that. */
+static unsigned char *change(struct storage *storage, const struct step *step, size_t index)
+{
+    const struct step_argument *argument = &step->arguments[index];
+    if (!storage->is_changed[index]) {
+        unsigned char *copy = storage->changed + storage->used;
+        memcpy(copy, argument->bytes, argument->size);
+        storage->used += argument_room(argument->size);
+        storage->arguments[index] = copy;
+        storage->is_changed[index] = true;
+    }
+    return storage->arguments[index];
+}
 
 /* Encodes the tensor map of `argument` over the caller's buffer into `map`. */
 static int encode(const struct loaded_kernel *kernel, const struct step *step,
                   const struct step_argument *argument, CUdeviceptr address,
-                  unsigned char map[ARGUMENT_BYTES], struct tuned_error *error)
+                  unsigned char map[TENSOR_MAP_BYTES], struct tuned_error *error)
 {
     const struct tuned_kernel_buffer *buffer = &kernel->buffers[argument->buffer];
     struct error inner;
@@ -48,7 +64,20 @@ static int encode(const struct loaded_kernel *kernel, const struct step *step,
                           buffer->name, step->entry, inner.message);
 }
 
-/* Points to the plan's bytes, and to copies of tensor maps and of what depends on a scalar that is
+/* Puts the caller's addresses into a struct that has some. */
+static void point(struct storage *storage, const struct step *step, size_t index,
+                  const CUdeviceptr *pointers)
+{
+    const struct step_argument *argument = &step->arguments[index];
+    for (size_t i = 0; i < argument->pointer_count; i++) {
+        const struct step_pointer *pointer = &argument->pointers[i];
+        if (pointer->buffer != STEP_NULL)
+            memcpy(change(storage, step, index) + pointer->offset, &pointers[pointer->buffer],
+                   sizeof *pointers);
+    }
+}
+
+/* Points to the plan's bytes, and to copies of tensor maps and of what depends on a buffer or scalar that is
  * given. */
 static int fill_storage(const struct loaded_kernel *kernel, size_t index, CUdeviceptr *pointers,
                         const struct given *given, struct storage *storage,
@@ -56,27 +85,23 @@ static int fill_storage(const struct loaded_kernel *kernel, size_t index, CUdevi
 {
     const struct step *step = &kernel->launch_plan.steps[index];
     int code = 0;
+    storage->used = 0;
     for (size_t i = 0; i < step->argument_count && code == 0; i++) {
         struct step_argument *argument = &step->arguments[i];
-        storage->is_changed[i] = argument->kind == ARGUMENT_TENSOR_MAP;
-        storage->arguments[i] = argument->kind == ARGUMENT_BUFFER
-                                    ? (void *)&pointers[argument->buffer]
-                                : storage->is_changed[i] ? (void *)storage->changed[i]
-                                                         : (void *)argument->bytes;
-        if (storage->is_changed[i])
-            code = encode(kernel, step, argument, pointers[argument->buffer], storage->changed[i],
-                          error);
+        bool buffer = argument->kind == ARGUMENT_BUFFER && argument->buffer != STEP_NULL;
+        storage->is_changed[i] = false;
+        storage->arguments[i] =
+            buffer ? (void *)&pointers[argument->buffer] : (void *)argument->bytes;
+        if (argument->kind == ARGUMENT_TENSOR_MAP)
+            code = encode(kernel, step, argument, pointers[argument->buffer],
+                          change(storage, step, i), error);
+        point(storage, step, i, pointers);
     }
     for (size_t i = 0; i < kernel->scalars.place_count && code == 0; i++) {
         const struct scalar_place *place = &kernel->scalars.places[i];
-        if (place->step != index || (place->uses & given->mask) == 0)
-            continue;
-        unsigned char *bytes = storage->changed[place->argument];
-        if (!storage->is_changed[place->argument])
-            memcpy(bytes, step->arguments[place->argument].bytes, ARGUMENT_BYTES);
-        storage->is_changed[place->argument] = true;
-        storage->arguments[place->argument] = bytes;
-        code = scalars_store(kernel, place, given, bytes + place->offset, error);
+        if (place->step == index && (place->uses & given->mask) != 0)
+            code = scalars_store(kernel, place, given,
+                                 change(storage, step, place->argument) + place->offset, error);
     }
     return code;
 }
@@ -102,7 +127,7 @@ static int launch(const struct loaded_kernel *kernel, size_t index, CUdeviceptr 
 static int check_scalars(const struct loaded_kernel *kernel, const struct given *given,
                          struct tuned_error *error)
 {
-    unsigned char bytes[ARGUMENT_BYTES];
+    unsigned char bytes[SCALAR_BYTES];
     int code = 0;
     for (size_t i = 0; i < kernel->scalars.place_count && code == 0; i++)
         if ((kernel->scalars.places[i].uses & given->mask) != 0)

@@ -10,7 +10,16 @@
 enum {
     BUFFERS = 32,
     ARGUMENTS = 64,
+    SCALAR_BYTES = 8, /* the most that a scalar has */
+    ALIGNED_BYTES = 16,
+    CHANGED_BYTES = PARAMETER_BYTES + ARGUMENTS * ALIGNED_BYTES
 };
+
+/* What an argument takes among others. */
+static inline size_t argument_room(size_t bytes)
+{
+    return (bytes + ALIGNED_BYTES - 1) / ALIGNED_BYTES * ALIGNED_BYTES;
+}
 
 /* A scalar argument, or a field of a struct, that changes with numbers of the problem. */
 struct scalar_place {

@@ -20,19 +20,20 @@ static bool map_uses(const struct tensor_map_options *map, const char *name)
            expression_depends(map->interleave, name) || expression_depends(map->l2, name);
 }
 
-/* What of an argument over buffers depends on it; NULL: nothing. */
+/* What of an argument, besides its scalars, depends on it; NULL: nothing. */
 static const char *object_uses(const struct argument *argument, const char *name)
 {
-    if (argument->kind == ARGUMENT_SCALAR || argument->kind == ARGUMENT_STRUCT)
+    const char *found = NULL;
+    if (argument->kind == ARGUMENT_SCALAR)
         return NULL;
     if (argument->tensor_map != NULL && map_uses(argument->tensor_map, name))
         return "tensor map";
-    bool found =
-        expression_depends(argument->expression, name) || any_depends(argument->extents, 2, name);
-    for (size_t i = 0; i < argument->field_count && !found; i++)
-        found = expression_depends(argument->fields[i].expression, name) ||
-                expression_depends(argument->fields[i].part, name);
-    return found ? "choice of buffers" : NULL;
+    if (expression_depends(argument->expression, name) || any_depends(argument->extents, 2, name) ||
+        expression_depends(argument->part, name))
+        return "choice of buffers";
+    for (size_t i = 0; i < argument->field_count && found == NULL; i++)
+        found = object_uses(&argument->fields[i], name);
+    return found;
 }
 
 /* What of a launch depends on it, besides scalar arguments; NULL: nothing. */
@@ -153,7 +154,7 @@ static bool add_place(struct loaded_kernel *kernel, struct scalar_place place)
 {
     static const struct bindings none = {0};
     struct scalars *scalars = &kernel->scalars;
-    unsigned char bytes[ARGUMENT_BYTES];
+    unsigned char bytes[SCALAR_BYTES];
     struct names names;
     struct error ignored;
     place.uses = scalars_of(scalars, place.scalar);
@@ -165,19 +166,19 @@ static bool add_place(struct loaded_kernel *kernel, struct scalar_place place)
                                 &ignored) == 0;
 }
 
-/* The scalars of an argument that cannot be evaluated again; 0 if there are none. */
-static uint64_t add_places(struct loaded_kernel *kernel, size_t step, size_t index)
+/* The scalars of an argument, or of a member of one, that cannot be evaluated again; 0 if there are none. `place` says
+ * where it is. */
+static uint64_t add_places(struct loaded_kernel *kernel, const struct argument *argument,
+                           struct scalar_place place)
 {
-    const struct argument *argument = &kernel->launch_plan.steps[step].launch->arguments[index];
-    bool is_struct = argument->kind == ARGUMENT_STRUCT;
-    size_t count = is_struct ? argument->field_count : argument->kind == ARGUMENT_SCALAR;
     uint64_t lost = 0;
-    for (size_t i = 0; i < count; i++) {
-        struct scalar_place place = {.step = step, .argument = index};
-        place.scalar = is_struct ? &argument->fields[i] : argument;
-        place.offset = is_struct ? argument_field_offset(argument, i) : 0;
-        if (!add_place(kernel, place))
-            lost |= scalars_of(&kernel->scalars, place.scalar);
+    place.scalar = argument;
+    if (argument->kind == ARGUMENT_SCALAR && !add_place(kernel, place))
+        lost = scalars_of(&kernel->scalars, argument);
+    for (size_t i = 0; argument->kind != ARGUMENT_POINTERS && i < argument->field_count; i++) {
+        struct scalar_place inner = place;
+        inner.offset += argument->fields[i].offset;
+        lost |= add_places(kernel, &argument->fields[i], inner);
     }
     return lost;
 }
@@ -222,7 +223,8 @@ static uint64_t find_places(struct loaded_kernel *kernel)
     uint64_t used = 0;
     for (size_t i = 0; i < plan->step_count; i++)
         for (size_t j = 0; j < plan->steps[i].argument_count; j++)
-            lost |= add_places(kernel, i, j);
+            lost |= add_places(kernel, &plan->steps[i].launch->arguments[j],
+                               (struct scalar_place){.step = i, .argument = j});
     for (size_t i = 0; i < kernel->scalars.place_count; i++)
         used |= kernel->scalars.places[i].uses;
     return used & ~lost;

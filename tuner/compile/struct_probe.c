@@ -1,0 +1,410 @@
+#include "compile/struct_probe.h"
+
+#include "base/alloc.h"
+#include "template/compiler_option.h"
+#include "template/source_signature.h"
+#include "template/value_list.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The name of a file in the compiler's messages begins so; behind it are the template's line and a place. */
+#define PROBE "autotune-probe:"
+#define PROBE_END PROBE "end"
+
+/* of<T>() is one of these, or for numbers with the size added. */
+enum { IS_POINTER = 1, IS_ARRAY, IS_CLASS, IS_FLOATING = 40, IS_INTEGER = 50 };
+
+static const struct {
+    int code;
+    const char *text;
+} kinds[] = {{IS_POINTER, "a pointer"},
+             {IS_ARRAY, "an array"},
+             {IS_CLASS, "a struct"},
+             {IS_FLOATING + 4, "a float"},
+             {IS_FLOATING + 8, "a double"},
+             {IS_INTEGER + 1, "an integer of 1 byte"},
+             {IS_INTEGER + 2, "an integer of 2 bytes"},
+             {IS_INTEGER + 4, "an integer of 4 bytes"},
+             {IS_INTEGER + 8, "an integer of 8 bytes"}};
+
+/* The toolkit's <type_traits> are too slow, and are not everywhere. */
+static const char prelude[] =
+    "\n#line 1 \"" PROBE_END "\"\nstatic_assert(false, \"no code\");\n"
+    "namespace autotune_probe {\n"
+    "template <class F> struct parameters;\n"
+    "template <class... P> struct parameters<void (*)(P...)> {\n"
+    "    template <int N, class T, class... R> struct pick { using type = typename pick<N - 1, "
+    "R...>::type; };\n"
+    "    template <class T, class... R> struct pick<0, T, R...> { using type = T; };\n"
+    "    template <int N> using at = typename pick<N, P...>::type;\n"
+    "};\n"
+    "template <class T> struct bare { using type = T; };\n"
+    "template <class T> struct bare<T &> : bare<T> {};\n"
+    "template <class T> struct bare<const T> : bare<T> {};\n"
+    "template <class T> struct bare<volatile T> : bare<T> {};\n"
+    "template <class T> struct bare<const volatile T> : bare<T> {};\n"
+    "template <class T> struct kind { static constexpr int value = __is_class(T) || __is_union(T) "
+    "? 3 : 50 + sizeof(T), count = 0; };\n"
+    "template <class T> struct kind<T *> { static constexpr int value = 1, count = 0; using to = "
+    "typename bare<T>::type; };\n"
+    "template <class T, decltype(sizeof(0)) N> struct kind<T[N]> { static constexpr int value = 2, "
+    "count = N; };\n"
+    "template <class T, decltype(sizeof(0)) N> struct kind<const T[N]> : kind<T[N]> {};\n"
+    "template <> struct kind<float> { static constexpr int value = 44, count = 0; };\n"
+    "template <> struct kind<double> { static constexpr int value = 48, count = 0; };\n"
+    "template <class R, class... A> struct kind<R(A...)> { static constexpr int value = 3, count = "
+    "0; };\n"
+    "template <> struct kind<void> { static constexpr int value = 3, count = 0; };\n"
+    "template <class T> using of = kind<typename bare<T>::type>;\n"
+    "__host__ __device__ constexpr bool may_be(int declared, bool floating, int size) {\n"
+    "    bool real = declared == 44 || declared == 48;\n"
+    "    int bytes = declared == 1 ? 8 : declared % 10;\n"
+    "    return declared == 2 || declared == 3 || (real && floating ? bytes == size : bytes < 4 || "
+    "size < 4 || (real == floating && bytes == size));\n"
+    "}\n"
+    "}\n";
+
+struct probing {
+    char *text;
+    const struct template *template;
+    const struct scope *scope;
+    int line; /* of the template */
+    size_t names;
+};
+
+static void probe_struct(struct probing *probing, const struct argument *argument,
+                         const char *value, const char *place);
+
+/* With quotes and backslashes as C++ has them in texts; a new string. */
+static char *quote(const char *text)
+{
+    char *quoted = alloc_string("");
+    for (; *text != '\0'; text++)
+        alloc_append(&quoted, "%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
+    return quoted;
+}
+
+static void __attribute__((format(printf, 3, 4)))
+assert_that(struct probing *probing, const char *condition, const char *format, ...)
+{
+    char message[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    char *quoted = quote(message);
+    alloc_append(&probing->text, "static_assert(%s, \"%s\");\n", condition, quoted);
+    free(quoted);
+}
+
+/* That the type of `value` is of this kind; with `bits`, which 16-bit floats have, its size is enough. */
+static void assert_kind(struct probing *probing, const struct argument *argument, int code,
+                        bool bits, const char *value, const char *place)
+{
+    char condition[256];
+    char *text = argument_text(argument);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        bool fits = kinds[i].code == code || (bits && kinds[i].code == IS_CLASS);
+        (void)snprintf(condition, sizeof condition, "autotune_probe::of<decltype(%s)>::value != %d",
+                       value, kinds[i].code);
+        if (!fits)
+            assert_that(probing, condition, "%s is %s, but the argument has %.300s", place,
+                        kinds[i].text, text);
+    }
+    (void)snprintf(condition, sizeof condition, "sizeof(%s) == %zu", value, argument->bytes);
+    if (argument->kind == ARGUMENT_SCALAR)
+        assert_that(probing, condition, "%s does not have %zu bytes, as the argument's %.300s has",
+                    place, argument->bytes, text);
+    free(text);
+}
+
+/* That a pointer may point to the elements of every buffer that the expression names. */
+static void assert_elements(struct probing *probing, const struct argument *argument,
+                            const char *value, const char *place)
+{
+    const struct template *template = probing->template;
+    char condition[256];
+    for (size_t i = 0; i < template->buffer_count; i++) {
+        const struct buffer *buffer = &template->buffers[i];
+        enum element_type type;
+        if (!expression_depends(argument->expression, buffer->name) ||
+            template_element_type(buffer->type, probing->scope, &type, NULL) != 0)
+            continue;
+        (void)snprintf(condition, sizeof condition,
+                       "autotune_probe::may_be(autotune_probe::of<autotune_probe::of<decltype(%s)>"
+                       "::to>::value, %d, %zu)",
+                       value, element_is_floating(type), element_bytes(type));
+        assert_that(probing, condition,
+                    "%s does not point to %s, the type of the elements of buffer '%s'", place,
+                    element_name(type), buffer->name);
+    }
+}
+
+/* `value` is an lvalue; `place` is "member 2 of parameter 1 of kernel 'k'". */
+static void probe_member(struct probing *probing, const struct argument *argument,
+                         const char *value, const char *place)
+{
+    char condition[256];
+    bool bits = argument->kind == ARGUMENT_SCALAR && element_is_floating(argument->type) &&
+                argument->bytes == 2;
+    int number = (int)argument->bytes +
+                 (element_is_floating(argument->type) && !bits ? IS_FLOATING : IS_INTEGER);
+    int code = argument->kind == ARGUMENT_SCALAR   ? number
+               : argument->kind == ARGUMENT_STRUCT ? IS_CLASS
+               : argument->kind == ARGUMENT_ARRAY  ? IS_ARRAY
+                                                   : IS_POINTER;
+    assert_kind(probing, argument, code, bits, value, place);
+    (void)snprintf(condition, sizeof condition, "autotune_probe::of<decltype(%s)>::count == %zu",
+                   value, argument->field_count);
+    if (argument->kind == ARGUMENT_ARRAY)
+        assert_that(probing, condition, "%s does not have %zu elements, as the argument has", place,
+                    argument->field_count);
+    if (argument->kind == ARGUMENT_BUFFER) {
+        assert_elements(probing, argument, value, place);
+    } else if (argument->kind == ARGUMENT_STRUCT) {
+        (void)snprintf(condition, sizeof condition,
+                       "alignof(autotune_probe::bare<decltype(%s)>::type) == %zu", value,
+                       argument->alignment);
+        assert_that(probing, condition, "%s is not aligned to %zu bytes, as the argument's is",
+                    place, argument->alignment);
+        probe_struct(probing, argument, value, place);
+    }
+    char *element = alloc_format("%s[0]", value);
+    for (size_t i = 0; argument->kind == ARGUMENT_ARRAY && i < argument->field_count; i++) {
+        const struct argument *field = &argument->fields[i];
+        char *inner = alloc_format("element %zu of %s", i + 1, place);
+        if (field->repeats > 0 ? field->number == 1 : i == 0 || field->kind != ARGUMENT_SCALAR)
+            probe_member(probing, field, element, inner);
+        free(inner);
+    }
+    free(element);
+}
+
+/* The members of the lvalue `value`. */
+static void probe_struct(struct probing *probing, const struct argument *argument,
+                         const char *value, const char *place)
+{
+    size_t first = probing->names;
+    probing->names += argument->field_count;
+    alloc_append(&probing->text, "#line 1 \"" PROBE "%d:%s\"\n", probing->line, place);
+    for (size_t i = 0; i < argument->field_count; i++)
+        alloc_append(&probing->text, "%s_%zu", i == 0 ? "auto &[" : ", ", first + i);
+    if (argument->field_count > 0)
+        alloc_append(&probing->text, "] = %s;\n", value);
+    for (size_t i = 0; i < argument->field_count; i++) {
+        char *name = alloc_format("_%zu", first + i);
+        char *inner = alloc_format("member %zu of %s", i + 1, place);
+        probe_member(probing, &argument->fields[i], name, inner);
+        free(name);
+        free(inner);
+    }
+    char *type = alloc_format("autotune_probe::bare<decltype(%s)>::type", value);
+    char *condition = argument->field_count > 0
+                          ? alloc_format("sizeof(%s) == %zu", type, argument->bytes)
+                          : alloc_format("__is_empty(%s)", type);
+    assert_that(probing, condition, "%s does not have %zu bytes%s, as the argument's has", place,
+                argument->bytes, argument->field_count > 0 ? "" : " and no members");
+    free(condition);
+    free(type);
+}
+
+static void probe_launch(struct probing *probing, const struct launch *launch)
+{
+    probing->line = launch->lines.arguments;
+    for (size_t i = 0; i < launch->argument_count; i++) {
+        const struct argument *argument = &launch->arguments[i];
+        if (argument->kind != ARGUMENT_STRUCT)
+            continue;
+        char *entry = quote(launch->entry);
+        char *place = alloc_format("parameter %zu of kernel '%s'", i + 1, entry);
+        alloc_append(&probing->text,
+                     "#line 1 \"" PROBE "%d:%s\"\n__device__ inline void autotune_probe_%zu("
+                     "autotune_probe::parameters<decltype(&%s)>::at<%zu> &value) { (void)value;\n",
+                     probing->line, place, probing->names++, launch->entry, i);
+        assert_kind(probing, argument, IS_CLASS, false, "value", place);
+        probe_struct(probing, argument, "value", place);
+        alloc_append(&probing->text, "}\n");
+        free(entry);
+        free(place);
+    }
+}
+
+static bool has_struct(const struct launch *launch)
+{
+    for (size_t i = 0; i < launch->argument_count; i++)
+        if (launch->arguments[i].kind == ARGUMENT_STRUCT)
+            return true;
+    return false;
+}
+
+/* The unit that declares the kernel; the first if none does. */
+static size_t unit_of(const struct template *template, const struct launch *launch)
+{
+    const struct source *source = &template->source;
+    for (size_t i = 0; i < source->unit_count; i++)
+        if (source_signature_declares(source->files[i].text, launch->entry))
+            return i;
+    return 0;
+}
+
+/* The launch or helper number `index`; NULL: there are no more. */
+static const struct launch *launch_at(const struct template *template, size_t index)
+{
+    struct helper helper;
+    if (index < template->launch_count)
+        return &template->launches[index];
+    return template_helper(template, index - template->launch_count, &helper) ? helper.launch
+                                                                              : NULL;
+}
+
+bool struct_probe_make(struct source *probe, const struct template *template,
+                       const struct scope *scope)
+{
+    const struct source *source = &template->source;
+    struct probing probing = {.template = template, .scope = scope};
+    const struct launch *launch;
+    size_t unit = SIZE_MAX;
+    for (size_t i = 0; (launch = launch_at(template, i)) != NULL; i++) {
+        if (!has_struct(launch) || (unit != SIZE_MAX && unit != unit_of(template, launch)))
+            continue;
+        if (unit == SIZE_MAX) {
+            unit = unit_of(template, launch);
+            probing.text = alloc_format("%s%s", source->files[unit].text, prelude);
+        }
+        probe_launch(&probing, launch);
+    }
+    if (unit == SIZE_MAX)
+        return false;
+    *probe = *source;
+    probe->unit_count = 1;
+    probe->files = alloc_zeroed(source->file_count, sizeof *probe->files);
+    memcpy(probe->files, source->files, source->file_count * sizeof *probe->files);
+    probe->files[unit] = source->files[0];
+    probe->files[0] = source->files[unit];
+    probe->files[0].text = probing.text;
+    probe->files[0].bytes = strlen(probing.text);
+    hash_of(probing.text, probe->files[0].bytes, probe->files[0].hash);
+    char *hashes = alloc_format("%s%s", source->text_hash, probe->files[0].hash);
+    hash_of(hashes, strlen(hashes), probe->text_hash);
+    free(hashes);
+    return true;
+}
+
+void struct_probe_release(struct source *probe)
+{
+    if (probe->files != NULL)
+        free(probe->files[0].text);
+    free(probe->files);
+    *probe = (struct source){0};
+}
+
+int struct_probe_options(const struct template *template, const struct bindings *parameters,
+                         const struct bindings *problem, struct options *options,
+                         struct error *error)
+{
+    static const char *const left_out[] = {COMPILER_OPTION_ENTRY, COMPILER_OPTION_UNLAUNCHED,
+                                           COMPILER_OPTION_UNIT};
+    int status = variant_options(template, parameters, problem, options, error);
+    size_t kept = 0;
+    for (size_t i = 0; i < options->count; i++) {
+        bool keep = true;
+        for (size_t j = 0; j < sizeof left_out / sizeof *left_out; j++)
+            keep = keep && compiler_option_value(options->items[i], left_out[j]) == NULL;
+        if (keep)
+            options->items[kept++] = options->items[i];
+        else
+            free(options->items[i]);
+    }
+    options->count = kept;
+    return status;
+}
+
+/* --- the compiler's log --- */
+
+/* The log while it is read. */
+struct probe_log {
+    const struct template *template;
+    char **
+        places; /* that could not be taken apart: what the compiler says of their members means nothing */
+    size_t place_count;
+    char *unchecked;
+};
+
+/* Whether the text is about a member of such a place. */
+static bool is_within_unchecked(const struct probe_log *log, const char *text)
+{
+    for (size_t i = 0; i < log->place_count; i++) {
+        const char *found = strstr(text, log->places[i]);
+        if (found != NULL && found > text)
+            return true;
+    }
+    return false;
+}
+
+/* One message, which is about `place`. Returns 0 if it says only that something could not be looked at. */
+static int judge(struct probe_log *log, int line, const char *place, const char *message,
+                 struct error *error)
+{
+    static const char failed[] = "static assertion failed with \"";
+    const char *path = log->template->path;
+    const char *text = strstr(message, failed);
+    if (text != NULL) {
+        text += strlen(failed);
+        const char *end = strrchr(text, '"');
+        size_t length = end != NULL ? (size_t)(end - text) : strlen(text);
+        return is_within_unchecked(log, text)
+                   ? 0
+                   : error_set_at(error, ERROR_CONFIG, path, line, "%.*s", (int)length, text);
+    }
+    bool more = strstr(message, "more elements than") != NULL;
+    if (more || strstr(message, "too many identifiers") != NULL)
+        return error_set_at(error, ERROR_CONFIG, path, line,
+                            "%s has %s members than the argument gives", place,
+                            more ? "more" : "fewer");
+    for (size_t i = 0; i < log->place_count; i++)
+        if (strcmp(log->places[i], place) == 0)
+            return 0;
+    if (is_within_unchecked(log, place))
+        return 0;
+    *ARRAY_APPEND(log->places, log->place_count) = alloc_string(place);
+    alloc_append(&log->unchecked, "%s:%d: not checked: the members of %s: %s\n", path, line, place,
+                 message);
+    return 0;
+}
+
+/* A line "autotune-probe:31:PLACE(7): error: MESSAGE"; others say nothing. */
+static int read_line(struct probe_log *log, char *text, struct error *error)
+{
+    static const char behind[] = "): error: ";
+    char *message = strstr(text, behind);
+    char *open = message;
+    char *place;
+    if (message == NULL || strncmp(text, PROBE, strlen(PROBE)) != 0)
+        return 0;
+    while (open > text && *open != '(')
+        open--;
+    *open = '\0';
+    long line = strtol(text + strlen(PROBE), &place, 10);
+    return *place == ':' ? judge(log, (int)line, place + 1, message + strlen(behind), error) : 0;
+}
+
+int struct_probe_read(const struct template *template, const char *log, char **unchecked,
+                      struct error *error)
+{
+    struct probe_log reading = {.template = template};
+    int status = 0;
+    bool complete = strstr(log, PROBE_END) != NULL; /* otherwise others say what else is wrong */
+    for (const char *line = log; complete && status == 0 && *line != '\0'; line += *line == '\n') {
+        size_t length = strcspn(line, "\n");
+        char *text = alloc_string_n(line, length);
+        status = read_line(&reading, text, error);
+        free(text);
+        line += length;
+    }
+    texts_free(reading.places, reading.place_count);
+    *unchecked = reading.unchecked;
+    return status;
+}
