@@ -75,6 +75,35 @@ launches() {
     [ ! -e results/tuned.ini ]
 }
 
+@test "a sweep that is edited meanwhile does not make one cover with what it was" {
+    range 2^13..2^14 "log = $scratch/calls" "fault = cuModuleLoadData:4:sleep900"
+    start cover --config sweep.ini
+    await ' sleep' calls
+    echo 'cache = warm' >>sweep.ini
+    ends 2
+    has err "sweep.ini: the sweep has changed since the run started; run again"
+    [ ! -e results/tuned.ini ]
+}
+
+@test "of fewer than three sizes, none is left out: what is lost elsewhere is not known" {
+    range 2^13..2^14
+    echo 'constraint = n % 8192 == 0' >>sweep.ini
+    expect 0 cover --config sweep.ini --output pages
+    has out "expected loss at sizes that were not measured: not known, because fewer than 3 sizes were measured"
+    has pages/scale.html "not measured: not known, because"
+    lacks results/tuned.ini loss_percent held_out_sizes
+    expect 0 explain -k scale -g "Stand-in H200" --n 16384
+    has out "expected loss in the range: not known"
+}
+
+@test "a cover that is made again has the command that made it, though nothing had to be measured" {
+    range 2^13..2^14
+    expect 0 cover --config sweep.ini --quiet
+    sed -i 's/^cover_configurations = 2/cover_configurations = 1/' sweep.ini
+    expect 0 cover --config sweep.ini --jobs 1
+    has results/tuned.ini "command = autotune cover --config sweep.ini --jobs 1"
+}
+
 @test "a page that cannot be written is refused before anything is measured" {
     range 2^13..2^14
     mkdir -p pages/scale.html

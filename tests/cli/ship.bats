@@ -30,6 +30,12 @@ load shipped
     has err "did you mean --gpu \"NVIDIA H200\"?"
     expect 2 explain -k scale -t tuned.ini -g Unlike --n 1024
     has err "unknown GPU 'Unlike'; if it is a card that was not tuned, add its architecture"
+    tuned tuned.ini 00000002 "NVIDIA Alpha" 80 1024 1000
+    expect 0 explain -k scale -t tuned.ini -g "NVIDIA Alpha" --n 1024
+    lacks err "NVIDIA Alpha"
+    sed -i '/00000002/,$s/^sm_count = .*/sm_count = 50/' tuned.ini
+    expect 0 explain -k scale -t tuned.ini -g "NVIDIA Alpha" --n 1024
+    has err "cards named 'NVIDIA Alpha' have 100 or 50 SMs; this is for 100"
 }
 
 @test "explain says what it takes for values that are not given" {
@@ -77,6 +83,9 @@ load shipped
     has out "configuration 1 of its cover" "nearest measured size: n=1048576, where configuration 1 took 12.00 us; the fastest, 2, 9.00 us"
     expect 0 explain -k scale -t tuned.ini -g Alpha --n 2^21
     has out "outside the range of a cover, by the nearest measured sizes, size distance 1.00" "  block_size           256"
+    sed 's/^measured.3 = .*/measured.3 = n=1048576: failed 9 us/' tuned.ini >failed.ini
+    expect 0 explain -k scale -t failed.ini -g Alpha --n 600004
+    has out "where configuration 1 failed; the fastest, 2, 9.00 us"
     expect 1 explain -k scale -t tuned.ini -g Alpha --n 2^21 --limit cover
     expect 0 explain -k scale -t tuned.ini -g Beta --arch sm_86 --n 4096
     has out "same compute-capability family, nearest GPU, by the nearest measured sizes" "GPU distance"
@@ -370,13 +379,18 @@ C
     tuned tuned.ini 00000003 Alpha 80 4096 3000
     cover tuned.ini 2026-11-22T03:00:00Z
     cover warm.ini 2026-11-22T03:00:00Z
-    sed 's/^cache = .*/cache = warm/; s/0000c0e4/0000c0e5/; s/^constraint = .*/constraint = n % 4 == 0/' warm.ini >>tuned.ini
+    sed 's/^cache = .*/cache = warm/; s/0000c0e4/0000c0e5/; s/configuration.1.block_size = .*/configuration.1.block_size = 96/' warm.ini >>tuned.ini
     expect 0 export --header -t tuned.ini
-    has out "SCALE_CONFIGURATION_COUNT 2" ", 1000, 1024, " ", 3000, 4096, " "/* n % 2 == 0 */"
-    lacks out ", 2000, 1024, " "/* n % 4 == 0 */" scale_cover_2 incomplete
+    has out "SCALE_CONFIGURATION_COUNT 2" ", 1000, 1024, " ", 3000, 4096, " "X(1, 64, 1, MODE_GOOD)"
+    lacks out ", 2000, 1024, " "X(1, 96, " scale_cover_2 incomplete
     expect 0 export --header -t tuned.ini --cache warm
-    has out "SCALE_CONFIGURATION_COUNT 2" "MODE_GOOD) /* incomplete */" ", 3000, 4096, " "/* n % 4 == 0 */"
-    lacks out ", 1000, 1024, " "/* n % 2 == 0 */" scale_cover_2
+    has out "SCALE_CONFIGURATION_COUNT 2" "MODE_GOOD) /* incomplete */" ", 3000, 4096, " "X(1, 96, 1, MODE_GOOD)"
+    lacks out ", 1000, 1024, " "X(1, 64, " scale_cover_2
+    for line in 'range.n = 1024 .. 2097152' 'constraint = n % 3 == 0'; do # sizes that look-ups take it for
+        sed "/0000c0e5/,\$s/^${line%% *} = .*/$line/" tuned.ini >other.ini
+        expect 0 export --header -t other.ini
+        has out "X(1, 64, 1, MODE_GOOD)" "X(1, 96, 1, MODE_GOOD)" scale_cover_2
+    done
     expect 2 export --header -t tuned.ini --cache tepid
     has err "unknown cache state 'tepid'"
     tuned near.ini 00000001 Alpha 80 9007199254740992 1000 # 2^53: as doubles, both are the same
@@ -590,6 +604,18 @@ headers() {
     echo "not C" >own.cu
     expect 2 bundle --templates "$sweeps/templates" --output bundle --source own.cu=scale
     has err "own.cu" "compilation failed"
+}
+
+@test "a bundle has the application's own source for a real parameter, however it is written" {
+    cp -r "$sweeps/templates" .
+    sed -i 's/^num_load = 1/&\nlimit = 1.5/' templates/scale.ini
+    printf '#include "scale.cu"\n' >own.cu
+    for real in 1e3 1000.0; do
+        tuned $real.ini 00000001 Alpha 80 1024 1000
+        sed -i "s/^parameter.mode = .*/&\nparameter.limit = $real/" $real.ini
+        expect 0 bundle -t $real.ini --templates templates --accept-other-versions --output $real --source own.cu=scale
+    done
+    equal "$(ls 1e3/cubin)" "$(ls 1000.0/cubin)"
 }
 
 @test "a bundle has the application's own source for a cold and for a warm cache" {

@@ -23,6 +23,18 @@ tuned_once() {
     equal "$(grep -c '^kernel = scale' both.ini)" 1
 }
 
+@test "merge keeps a section that is skipped beside an entry of its name, once" {
+    tuned_once
+    sed -n '/^\[/,$s/^problem.n = .*/problem.n = 7/p;/^\[/,$p' results/tuned.ini >twice
+    cp results/tuned.ini twice.ini
+    cat twice >>twice.ini # the same section's name, for another problem
+    expect 0 merge twice.ini results/tuned.ini --output both.ini
+    has err "is given twice"
+    equal "$(grep -c '^kernel = scale' both.ini)" 2
+    expect 0 merge both.ini twice.ini --output both.ini
+    equal "$(grep -c '^kernel = scale' both.ini)" 2
+}
+
 @test "comments and keys of a newer autotune survive an update and a merge" {
     tuned_once
     sed -i 's/^samples = .*/& ; enough\n; why this one won\nnewer_key = 5/' results/tuned.ini

@@ -366,7 +366,7 @@ static int add_source(struct bundle *bundle, const struct tuned_table *table, co
     return status;
 }
 
-/* Adds the cubins of the application's own sources; `table` is the tuned INI. */
+/* Adds the cubins of the application's own sources; `table` is the bundle's tuned INI. */
 static int add_sources(struct bundle *bundle, const struct tuned_table *table, struct error *error)
 {
     int status = 0;
@@ -590,11 +590,16 @@ static int make_bundle(void *user, struct command_input *input, struct error *er
     for (size_t i = 0; i < bundle->tuned.count && status == 0; i++)
         status = add_entry(bundle, &bundle->tuned.entries[i], error);
     if (status == 0 && bundle->sources != NULL) {
-        struct tuned_table *table;
-        status = command_load_table(tuned_file(bundle), &table, error);
+        struct tuned_table *table = NULL;
+        char *path = alloc_format("%s/tuned.ini", bundle->work); /* its 1e3 is written as 1000.0 */
+        status = tuned_file_write(path, &bundle->tuned, error);
+        if (status == 0)
+            status = command_load_table(path, &table, error);
         if (status == 0)
             status = add_sources(bundle, table, error);
+        (void)unlink(path);
         tuned_free(table);
+        free(path);
     }
     if (status == ERROR_INTERRUPTED)
         (void)error_set(error, ERROR_INTERRUPTED, "interrupted; no bundle was written");

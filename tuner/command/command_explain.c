@@ -4,6 +4,7 @@
 #include "command/command_query.h"
 #include "template/template_load.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,11 +18,16 @@ static void print_cover(const struct command_query *query)
     const struct tuned_match *match = &query->match;
     const struct tuned_cover *cover = match->from->cover;
     const struct tuned_size *size = match->size;
+    const double time_ns = size->times_ns[match->from->number - 1];
     printf("nearest measured size:");
     for (size_t i = 0; i < cover->range_count; i++)
         printf(" %s=%.15g", cover->ranges[i].name, size->numbers[i]);
-    printf(", where configuration %d took %.2f us; the fastest, %zu, %.2f us\nrange:",
-           match->from->number, size->times_ns[match->from->number - 1] * 1e-3, size->fastest + 1,
+    printf(", where configuration %d ", match->from->number);
+    if (time_ns > 0 && time_ns < INFINITY)
+        printf("took %.2f us", time_ns * 1e-3);
+    else
+        fputs(time_ns > 0 ? "failed" : "was not measured", stdout);
+    printf("; the fastest, %zu, %.2f us\nrange:", size->fastest + 1,
            size->times_ns[size->fastest] * 1e-3);
     for (size_t i = 0; i < cover->range_count; i++)
         printf(" %s = %.15g .. %.15g%s", cover->ranges[i].name, cover->ranges[i].low,
@@ -33,6 +39,8 @@ static void print_cover(const struct command_query *query)
         printf(
             "expected loss in the range: mean %.3g %%, worst %.3g %%, from %lld sizes held out\n",
             cover->mean_loss_percent, cover->worst_loss_percent, (long long)cover->held_out_sizes);
+    else
+        puts("expected loss in the range: not known");
 }
 
 /* --- values that are not given --- */

@@ -112,6 +112,7 @@ static void print_choice(const struct candidate *kept, const struct candidate *d
 /* `origins[i]` is the file that entry i came from. */
 struct merge {
     struct tuned_file tuned;
+    struct tuned_file rest; /* without entries */
     const char **origins;
 };
 
@@ -153,7 +154,7 @@ static int merge_file(struct merge *merge, const char *path, struct error *error
         alloc_resize(merge->origins, merge->tuned.count + tuned.count, sizeof *merge->origins);
     for (size_t i = 0; i < tuned.count; i++)
         merge_entry(merge, &tuned.entries[i], path);
-    tuned_file_take_rest(&merge->tuned, &tuned);
+    tuned_file_take_rest(&merge->rest, &tuned);
     return 0;
 }
 
@@ -173,6 +174,8 @@ static int merge_files(void *user, struct command_input *input, struct error *er
     int status = tuned_file_lock(output, &lock, error); /* it may be one of the files */
     for (; *files != NULL && status == 0; files++)
         status = merge_file(&merge, *files, error);
+    /* not before, since a merged entry drops the skipped sections of its name */
+    tuned_file_take_rest(&merge.tuned, &merge.rest);
     if (status == 0)
         status = tuned_file_write(output, &merge.tuned, error);
     if (lock >= 0)

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/suggestion.h"
+#include "base/tuned_reader.h"
 #include "template/template_load.h"
 #include "tune/fleet.h"
 
@@ -114,6 +115,15 @@ static int find_by_name(const struct command_query *query, struct tuned_gpu *gpu
         meant = suggestion_nearest(query->gpu_name, names);
     while (found < count && strcmp(names[found], query->gpu_name) != 0)
         found++;
+    size_t other = found;
+    while (other < count && (strcmp(names[other], query->gpu_name) != 0 ||
+                             tuned_reader_same_gpu(&gpus[other], &gpus[found])))
+        other++;
+    if (other < count)
+        fprintf(stderr,
+                "autotune: cards named '%s' have %d or %d SMs; this is for %d; for the other one, "
+                "ask on its machine without --gpu\n",
+                query->gpu_name, gpus[found].sm_count, gpus[other].sm_count, gpus[found].sm_count);
     if (found < count)
         *gpu = gpus[found];
     else if (meant != NULL)

@@ -65,10 +65,30 @@ static const struct selection_option *shipped(const struct cover_session *sessio
     return &session->selection.options[session->selection.best];
 }
 
+/* "1.23", or "-" if too few sizes were measured to tell what is lost elsewhere. */
+static const char *expected_cell(const struct cover_session *session, double loss, char text[32])
+{
+    (void)snprintf(text, 32, "%.2f", loss_percent(loss));
+    return session->sizes.count < SIZES_HELD_OUT ? "-" : text;
+}
+
+/* The same of the whole range; a new string. */
+static char *expected_text(const struct cover_session *session)
+{
+    const struct loss expected = shipped(session)->expected;
+    return session->sizes.count < SIZES_HELD_OUT
+               ? alloc_format("not known, because fewer than %d sizes were measured",
+                              SIZES_HELD_OUT)
+               : alloc_format("%.2f %% in the mean, %.2f %% at worst, from %zu sizes left out",
+                              loss_percent(expected.mean), loss_percent(expected.worst),
+                              session->sizes.count);
+}
+
 static void print_options(const struct cover_session *session)
 {
     static const char *const headings[] = {"configurations", "mean loss %", "worst loss %",
                                            "expected: mean", "worst loss %"};
+    char cell[32];
     struct text_table *table = text_table_new();
     add_columns(table, headings, sizeof headings / sizeof *headings);
     text_table_column(table, "", TABLE_LEFT);
@@ -77,8 +97,8 @@ static void print_options(const struct cover_session *session)
         add_cell(table, "%zu", option->count);
         add_cell(table, "%.2f", loss_percent(option->least.mean));
         add_cell(table, "%.2f", loss_percent(option->least.worst));
-        add_cell(table, "%.2f", loss_percent(option->expected.mean));
-        add_cell(table, "%.2f", loss_percent(option->expected.worst));
+        text_table_cell(table, expected_cell(session, option->expected.mean, cell));
+        text_table_cell(table, expected_cell(session, option->expected.worst, cell));
         text_table_cell(table, i == session->selection.best ? "chosen" : "");
     }
     puts("How many configurations, and how much loss: with the fastest of them at each measured "
@@ -101,6 +121,7 @@ static void print_sizes(const struct cover_session *session)
     static const char *const headings[] = {"configuration", "median us", "loss %", "left out %"};
     const struct selection_option *option = shipped(session);
     struct text_table *table = text_table_new();
+    char cell[32];
     for (size_t i = 0; i < session->sizes.axes; i++)
         text_table_column(table, session->range.kernel->cover.axes[i].name, TABLE_RIGHT);
     add_columns(table, headings, sizeof headings / sizeof *headings);
@@ -116,7 +137,7 @@ static void print_sizes(const struct cover_session *session)
         else
             text_table_cell(table, "failed");
         add_cell(table, "%.2f", loss_percent(losses_of(&session->losses, candidate, size)));
-        add_cell(table, "%.2f", loss_percent(option->expected_at[size]));
+        text_table_cell(table, expected_cell(session, option->expected_at[size], cell));
     }
     text_table_print(table, WIDTH, stdout);
     text_table_free(table);
@@ -168,15 +189,14 @@ static void print_refuted(const struct cover_session *session)
 
 void cover_print(const struct cover_session *session)
 {
-    const struct loss expected = shipped(session)->expected;
+    char *expected = expected_text(session);
     print_heading(session);
     print_options(session);
     print_sizes(session);
-    printf("\nexpected loss at sizes that were not measured: %.2f %% in the mean, %.2f %% at worst "
-           "(from %zu sizes left out)\n",
-           loss_percent(expected.mean), loss_percent(expected.worst), session->sizes.count);
+    printf("\nexpected loss at sizes that were not measured: %s\n", expected);
     print_left_out(session);
     print_refuted(session);
+    free(expected);
 }
 
 /* --- the page --- */
@@ -184,8 +204,11 @@ void cover_print(const struct cover_session *session)
 /* In pixels. */
 enum { CELL = 18, NAMES = 40, FOOT = 110 };
 
-static void write_options(FILE *stream, const struct selection *selection)
+static void write_options(FILE *stream, const struct cover_session *session)
 {
+    const struct selection *selection = &session->selection;
+    char mean[32];
+    char worst[32];
     fputs("<h2>How many configurations, how much loss</h2>\n<div class=\"scroll\"><table>\n"
           "<tr><th rowspan=\"2\">configurations</th><th colspan=\"2\">fastest of them, %</th>"
           "<th colspan=\"2\">expected elsewhere, %</th></tr>\n"
@@ -193,11 +216,11 @@ static void write_options(FILE *stream, const struct selection *selection)
           stream);
     for (size_t i = 0; i < selection->count; i++) {
         const struct selection_option *option = &selection->options[i];
-        fprintf(stream,
-                "<tr><td>%zu%s</td><td>%.2f</td><td>%.2f</td><td>%.2f</td><td>%.2f</td></tr>\n",
+        fprintf(stream, "<tr><td>%zu%s</td><td>%.2f</td><td>%.2f</td><td>%s</td><td>%s</td></tr>\n",
                 option->count, i == selection->best ? " (shipped)" : "",
                 loss_percent(option->least.mean), loss_percent(option->least.worst),
-                loss_percent(option->expected.mean), loss_percent(option->expected.worst));
+                expected_cell(session, option->expected.mean, mean),
+                expected_cell(session, option->expected.worst, worst));
     }
     fputs("</table></div>\n", stream);
 }
@@ -490,7 +513,6 @@ static void write_picture(FILE *stream, const struct cover_session *session,
 int cover_print_page(const struct cover_session *session, const struct tuned_entry *entry,
                      const char *path, struct error *error)
 {
-    const struct loss expected = shipped(session)->expected;
     const char *gpu = cover_session_study(session)->environment.gpu.name;
     struct write_file file;
     int status = write_file_begin(&file, path, error);
@@ -499,6 +521,7 @@ int cover_print_page(const struct cover_session *session, const struct tuned_ent
     FILE *stream = file.stream;
     char *title = alloc_format("%s on %s", session->kernel, gpu);
     char *range = range_text(session);
+    char *expected = expected_text(session);
     fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
           stream);
@@ -509,17 +532,14 @@ int cover_print_page(const struct cover_session *session, const struct tuned_ent
     html_text(stream, title);
     fputs("</h1>\n<p>", stream);
     html_text(stream, range);
-    fprintf(
-        stream,
-        ". Expected loss at sizes that were not measured: %.2f %% in the mean, %.2f %% at worst, "
-        "from %zu sizes that were left out.</p>\n",
-        loss_percent(expected.mean), loss_percent(expected.worst), session->sizes.count);
+    fprintf(stream, ". Expected loss at sizes that were not measured: %s.</p>\n", expected);
     write_map(stream, session);
     write_configurations(stream, session);
     write_picture(stream, session, entry);
-    write_options(stream, &session->selection);
+    write_options(stream, session);
     fputs("</main>\n</body>\n</html>\n", stream);
     free(title);
     free(range);
+    free(expected);
     return write_file_finish(&file, 0, error);
 }

@@ -138,6 +138,20 @@ static bool same_problem(const struct tuned_configuration *a, const struct tuned
     return same;
 }
 
+/* Whether a cover is for all sizes that another one is for; also true if neither is a cover. */
+static bool has_sizes_of(const struct tuned_cover *a, const struct tuned_cover *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    const char *constraints[] = {a->constraint != NULL ? a->constraint : "",
+                                 b->constraint != NULL ? b->constraint : ""};
+    bool has = a->range_count == b->range_count && strcmp(constraints[0], constraints[1]) == 0;
+    for (size_t i = 0; has && i < a->range_count; i++)
+        has = strcmp(a->ranges[i].name, b->ranges[i].name) == 0 &&
+              a->ranges[i].low <= b->ranges[i].low && a->ranges[i].high >= b->ranges[i].high;
+    return has;
+}
+
 static bool is_cached_as(const struct tuned_configuration *configuration, const char *cache)
 {
     return configuration->cache != NULL && strcmp(configuration->cache, cache) == 0;
@@ -155,8 +169,7 @@ bool export_takes(const struct command_query *query,
         if (is_cached_as(other, cache) && strcmp(other->kernel, configuration->kernel) == 0 &&
             tuned_reader_same_gpu(other->gpu, configuration->gpu) &&
             (other->gpu->sm_count == 0 || other->gpu->sm_count == configuration->gpu->sm_count) &&
-            (other->cover != NULL) == (configuration->cover != NULL) &&
-            same_problem(other, configuration))
+            has_sizes_of(other->cover, configuration->cover) && same_problem(other, configuration))
             return false;
     return true;
 }

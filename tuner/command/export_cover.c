@@ -454,7 +454,8 @@ static void write_cover(FILE *stream, const struct tuned_configuration *first,
     const struct tuned_cover *cover = first->cover;
     char *name = alloc_format("%s_cover_%zu", first->kernel, number);
     char *gpu = export_string(first->gpu->name);
-    fprintf(stream, "\n/* The cover for %s", gpu);
+    bool warm = first->cache != NULL && strcmp(first->cache, "warm") == 0;
+    fprintf(stream, "\n/* The cover for %s%s", gpu, warm ? ", warm L2 cache" : "");
     free(gpu);
     for (size_t i = 0; i < first->problem_count; i++)
         fprintf(stream, ", %s=%s", first->problem[i].name, first->problem[i].text);

@@ -290,18 +290,17 @@ int cover_entry_check(const struct cover_session *session, struct error *error)
 
 /* --- the entry --- */
 
-/* Of a tuned size, but with today's date and the values that all problems have; what is for one problem is not
- * written. The cover is complete, though there was no time for that size's finals. */
+/* Of a tuned size, but with today's date, this run's command and the values that all problems have; what is for one
+ * problem is not written. The cover is complete, though there was no time for that size's finals. */
 static void fill_entry(const struct cover_session *session, struct tuned_entry *entry)
 {
-    char date[CLOCK_DATE_BYTES];
-    tuned_entry_from_study(cover_session_study(session), entry);
+    struct study study = *cover_session_study(session); /* borrowed */
+    clock_date(study.environment.date);
+    study.environment.command = (char *)(uintptr_t)session->options.command;
+    tuned_entry_from_study(&study, entry);
     free(entry->section);
-    free(entry->date);
     entry->section = NULL;
     entry->incomplete = false;
-    clock_date(date);
-    entry->date = alloc_string(date);
     bindings_copy(&entry->problem, &session->range.fixed);
 }
 
@@ -395,11 +394,13 @@ int cover_entry_make(const struct cover_session *session, struct tuned_entry *en
     size_t sizes = 0;
     fill_entry(session, entry);
     describe(&draft, session, option->chosen, option->count);
-    add(&draft, alloc_string("mean_loss_percent"), "%s",
-        rounded(loss_percent(option->expected.mean), text));
-    add(&draft, alloc_string("worst_loss_percent"), "%s",
-        rounded(loss_percent(option->expected.worst), text));
-    add(&draft, alloc_string("held_out_sizes"), "%zu", session->sizes.count);
+    if (session->sizes.count >= SIZES_HELD_OUT) {
+        add(&draft, alloc_string("mean_loss_percent"), "%s",
+            rounded(loss_percent(option->expected.mean), text));
+        add(&draft, alloc_string("worst_loss_percent"), "%s",
+            rounded(loss_percent(option->expected.worst), text));
+        add(&draft, alloc_string("held_out_sizes"), "%zu", session->sizes.count);
+    }
     for (size_t i = 0; i < session->sizes.count; i++)
         add_size(&draft, option, i, &sizes);
     entry->cover = draft.cover;

@@ -65,7 +65,8 @@ static int check_alike(const struct cover_session *session, const struct study *
                      session->config);
 }
 
-/* Loads the kernel alone, with these settings. Its times cannot be compared with those of another version. */
+/* Loads the kernel alone, with these settings. Its times cannot be compared with those of another version, nor may
+ * another sweep state the rest of its constraints. */
 static int load(const struct cover_session *session, const char *const *settings,
                 struct sweep *sweep, struct error *error)
 {
@@ -75,10 +76,11 @@ static int load(const struct cover_session *session, const char *const *settings
     if (status != 0)
         return status;
     const struct template *template = &sweep->kernels[0].template;
-    if (strcmp(template->hash, session->range.kernel->template.hash) != 0)
-        return error_set(error, ERROR_CONFIG,
-                         "%s: the template has changed since the run started; run again",
-                         template->path);
+    const bool same_sweep = strcmp(sweep->ini.text, session->text) == 0;
+    if (!same_sweep || strcmp(template->hash, session->range.kernel->template.hash) != 0)
+        return error_set_at(error, ERROR_CONFIG, same_sweep ? template->path : session->config, 0,
+                            "the %s has changed since the run started; run again",
+                            same_sweep ? "template" : "sweep");
     sweep->limits = sweep->kernels[0].limits = (struct sweep_limits){0};
     sweep->kernels[0].limited = false;
     return 0;

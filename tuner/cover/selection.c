@@ -253,7 +253,8 @@ static void judge(const struct judging *judging, struct selection_option *option
     for (size_t size = 0; size < losses->sizes; size++) {
         size_t fastest = selection_fastest(option, losses, size);
         double least = losses_alone(losses, option->chosen[fastest], size);
-        option->expected_at[size] = losses->sizes < 3 ? least : lose_without(judging, option, size);
+        option->expected_at[size] =
+            losses->sizes < SIZES_HELD_OUT ? least : lose_without(judging, option, size);
         loss_add(&option->least, losses->sizes, least);
         loss_add(&option->expected, losses->sizes, option->expected_at[size]);
     }

@@ -89,12 +89,15 @@ size_t choice_make(const struct losses *losses, size_t limit, double worth, size
 
 /* --- the selection --- */
 
+/* Of fewer sizes, none is left out: what is lost elsewhere is not known. */
+enum { SIZES_HELD_OUT = 3 };
+
 /* The best choice of at most a given number of configurations. */
 struct selection_option {
     size_t chosen[CHOICE_LIMIT];
     size_t count;
     struct loss least;    /* of the fastest of these at each size */
-    struct loss expected; /* at sizes left out; with fewer than three sizes, `least` */
+    struct loss expected; /* at sizes left out; with fewer sizes than SIZES_HELD_OUT, `least` */
     double *expected_at;  /* each size, left out */
 };
 

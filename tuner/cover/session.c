@@ -28,6 +28,7 @@ int cover_session_init(struct cover_session *session, const struct sweep *sweep,
     *session =
         (struct cover_session){.options = *run,
                                .config = sweep->path,
+                               .text = sweep->ini.text,
                                .limits = run->limits,
                                .begin_ns = clock_ns(),
                                .results = run->results != NULL ? run->results : sweep->results,

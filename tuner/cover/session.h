@@ -32,6 +32,7 @@ struct cover_session {
     struct run_options options; /* of every sweep; `limits` are not used */
     struct run run;             /* of all sweeps */
     const char *config;         /* the sweep */
+    const char *text;           /* of it, when the run started */
     struct sweep_limits limits; /* of all runs together; 0: none */
     int64_t begin_ns;
     const char *results;    /* the record's folder */

@@ -375,7 +375,11 @@ void tuned_file_take_rest(struct tuned_file *tuned, struct tuned_file *from)
         from->heading = NULL;
     }
     for (size_t i = 0; i < from->skipped_count; i++) {
-        if (find_section(tuned, from->skipped[i].section) < tuned->count)
+        bool has = false;
+        for (size_t j = 0; j < tuned->skipped_count; j++)
+            has = has || (strcmp(tuned->skipped[j].section, from->skipped[i].section) == 0 &&
+                          strcmp(tuned->skipped[j].text, from->skipped[i].text) == 0);
+        if (has)
             continue;
         *ARRAY_APPEND(tuned->skipped, tuned->skipped_count) = from->skipped[i];
         from->skipped[i] = (struct tuned_skipped){0};

@@ -117,7 +117,7 @@ size_t tuned_file_find(const struct tuned_file *tuned, const struct tuned_entry 
 void tuned_file_merge(struct tuned_file *tuned, struct tuned_entry *entry);
 
 /* Takes over what `from` has besides its entries: the heading, if `tuned` has none, and the skipped
- * sections whose names `tuned` lacks. Releases `from`. */
+ * sections that `tuned` lacks. Releases `from`. */
 void tuned_file_take_rest(struct tuned_file *tuned, struct tuned_file *from);
 
 void tuned_file_drop_skipped(struct tuned_file *tuned);

@@ -170,17 +170,18 @@ json_t *fill_list_files(const struct template *template, char digits[HASH_BYTES]
     return hashes;
 }
 
-void fill_hash_scratch(const struct template *template, struct hash *hash)
+void fill_hash_scratch(struct template *template, struct hash *hash)
 {
     for (size_t i = 0; i < template->buffer_count; i++) {
-        const struct buffer *buffer = &template->buffers[i];
-        if (buffer->access != ACCESS_SCRATCH || buffer->fill.kind != FILL_FILE)
+        struct fill *fill = &template->buffers[i].fill;
+        if (template->buffers[i].access != ACCESS_SCRATCH || fill->kind != FILL_FILE)
             continue;
-        FILE *file = open_regular(buffer->fill.path);
-        if (file == NULL)
-            continue;
-        (void)hash_add_file(hash, file);
-        (void)fclose(file);
+        FILE *file = open_regular(fill->path);
+        if (file != NULL)
+            (void)hash_add_file(hash, file);
+        hash_file(file, fill->path, fill->hash);
+        if (file != NULL)
+            (void)fclose(file);
     }
 }
 

@@ -79,9 +79,9 @@ void npy_release(struct npy *npy);
 json_t *fill_list_files(const struct template *template, char digits[HASH_BYTES]);
 int fill_expect_files(struct template *template, const json_t *hashes, struct error *error);
 
-/* Adds what the files of scratch buffers contain, which ship with the template. Reads them whole; one that cannot be
- * read counts as empty. */
-void fill_hash_scratch(const struct template *template, struct hash *hash);
+/* Adds what the files of scratch buffers contain, which ship with the template, and has their fills fail once they
+ * contain anything else. Reads them whole; one that cannot be read counts as empty. */
+void fill_hash_scratch(struct template *template, struct hash *hash);
 
 /* Reads the file of a FILL_FILE; release `npy`. Returns ERROR_CONFIG unless the file contains
  * exactly `length` elements of `type`. */

@@ -726,6 +726,24 @@ static void test_a_header_that_has_changed_is_not_mixed_with_an_older_source(voi
     (void)get(1000);
 }
 
+static void test_a_scratch_file_that_has_changed_is_not_mixed_with_an_older_template(void **state)
+{
+    shell("printf '\\223NUMPY\\1\\0\\166\\0%%-118s' \"{'descr': '|u1', 'fortran_order': False, "
+          "'shape': (2,), "
+          "}\" >b/templates/t.npy; printf ab >>b/templates/t.npy");
+    shell("printf '[buffer.table]\\ntype = uint8\\nlength = 2\\naccess = scratch\\nfill = "
+          "file(t.npy)\\n' "
+          ">>" IN_TEMPLATE);
+    tune_anew();
+    open_bundle();
+    (void)get(1000);
+    shell("printf c | dd of=b/templates/t.npy bs=1 seek=129 conv=notrunc 2>/dev/null");
+    assert_int_equal(ask(1000), TUNED_BAD_FILE);
+    assert_non_null(strstr(world.error.message, "the file has changed since the run started"));
+    open_bundle(); /* reads it again */
+    (void)get(1000);
+}
+
 /* The module of the application's own source; the code. */
 static int take_module(const char *path, enum tuned_origin *origin)
 {
@@ -855,6 +873,7 @@ int main(int argc, char **argv)
         WORLD_TEST(test_a_cached_binary_is_of_the_same_tuning),
         WORLD_TEST(test_what_a_changed_toolkit_compiles_is_not_taken_for_the_tunings),
         WORLD_TEST(test_a_header_that_has_changed_is_not_mixed_with_an_older_source),
+        WORLD_TEST(test_a_scratch_file_that_has_changed_is_not_mixed_with_an_older_template),
         WORLD_TEST(test_a_source_of_the_application),
         WORLD_TEST(test_a_source_needs_no_compiler_where_the_bundle_has_it),
         WORLD_TEST(test_threads_ask_at_once),
