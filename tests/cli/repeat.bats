@@ -460,3 +460,27 @@ END
         has replies "$check_after failed input 'a' was changed"
     done
 }
+
+@test "a variant that writes into the state of another one in its last verification does not win, whoever lost by time" {
+    local when
+    own_templates
+    sed -i 's/uint64 140672/uint64 4611686018421528320/' templates/repeat.ini # the state of `lean`
+    for when in 46 58; do
+        stand_in noise=0.002 base_ns=42000 time.repeat_count=100 time.repeat_shove=39600 time.repeat_lean=39980 time.repeat_good=41500
+        sweep "block_size = 256" "mode = shove, lean, good" "copy = $when"
+        rm -rf results
+        expect 0 --config sweep.ini --format csv
+        is shove wrong_result
+        has results/tuned.ini "parameter.mode = lean"
+    done
+}
+
+@test "who was led astray is not blamed if the GPU fails in the careful finals, and another one holds them" {
+    stand_in noise=0.002 devices=2 base_ns=40000 time.repeat_count=100 time.repeat_lure=39700 time.repeat_follow=39500 \
+        time.repeat_good=42000 0.fault=cuStreamSynchronize:200+:CUDA_ERROR_ECC_UNCORRECTABLE
+    sweep "block_size = 256" "mode = lure, follow, good" "copy = 17"
+    expect 0 --config sweep.ini --device all --format csv
+    is lure wrong_result
+    is follow measured
+    has results/tuned.ini "parameter.mode = follow"
+}

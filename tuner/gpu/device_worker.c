@@ -132,9 +132,8 @@ static int do_verify(struct device_session *session, const json_t *request, stru
     struct device_variant *variant;
     int64_t runs = json_integer_value(json_object_get(request, "runs"));
     const int64_t unchecked = json_integer_value(json_object_get(request, "unchecked_runs"));
-    const enum others others = is_careful(request) ? OTHERS_STATE
-                               : unchecked > 0     ? OTHERS_GUARDS /* of the winner, at the end */
-                                                   : OTHERS_DATA;
+    const bool last = unchecked > 0 && !is_careful(request); /* of the winner, at the end */
+    const enum others others = is_careful(request) || last ? OTHERS_STATE : OTHERS_DATA;
     int status = need_variant(session, request, &variant, error);
     if (status == 0)
         draw_data(session, request);
@@ -145,6 +144,8 @@ static int do_verify(struct device_session *session, const json_t *request, stru
     bool damaged; /* by another one: mended, so that this variant is not blamed */
     if (status == 0 && is_careful(request))
         status = trial_mend(session, variant, &damaged, error);
+    if (status == 0 && last && answer->outcome == OUTCOME_MEASURED) /* by the rounds */
+        status = trial_check_others(session, OTHERS_GUARDS, variant, answer, error);
     int64_t start = clock_ns();
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = run_unchecked(session, variant, unchecked, answer, error);

@@ -109,6 +109,12 @@ static bool is_suspect(const struct finals *finals, const struct device_client_a
             template_has_state(&finals->job->kernel->template));
 }
 
+/* Of the variant that endured last; SIZE_MAX: of none. */
+static size_t endured_index(const struct finals *finals)
+{
+    return finals->endured == SIZE_MAX ? SIZE_MAX : finals->list[finals->endured].index;
+}
+
 /*
  * A finalist that fails now, after passing the screening, is out with that outcome. If it led, or nobody
  * knows who leads, others may have been ruled out by its times, and the finals begin anew. So do they,
@@ -129,15 +135,17 @@ static void disqualify(struct finals *finals, size_t contender,
         job->suspect_count = 0;
     if (suspect)
         *ARRAY_APPEND(job->suspects, job->suspect_count) =
-            (struct suspect){.index = index, .answer = *answer};
+            (struct suspect){.index = index, .answer = *answer, .behind = endured_index(finals)};
     else if (!answer->doubtful)
         tuning_job_take_answer(job, index, answer);
 }
 
-/* Careful finals found nobody who damages what others use, so the suspects have failed; if the finals were interrupted,
- * the next run tries them again. Returns whether any suspect was still in; stores their outcomes. */
-static bool condemn_suspects(struct tuning *tuning, struct tuning_job *job, bool for_good)
+/* The finals found nobody who damages what others use, so the suspects have failed. If not all that came before them was
+ * done again (`whole`: no worker was lost, and nothing interrupted it), the next run tries them again. Returns whether any
+ * suspect was still in; stores their outcomes. */
+static bool condemn_suspects(struct finals *finals, bool whole)
 {
+    struct tuning_job *job = finals->job;
     bool condemned = false;
     for (size_t i = 0; i < job->suspect_count; i++) {
         struct suspect *suspect = &job->suspects[i];
@@ -145,12 +153,21 @@ static bool condemn_suspects(struct tuning *tuning, struct tuning_job *job, bool
         if (result->outcome != OUTCOME_MEASURED)
             continue;
         condemned = true;
-        suspect->answer.passing = !for_good;
+        suspect->answer.passing =
+            !whole || (suspect->behind != SIZE_MAX && suspect->behind != endured_index(finals));
         tuning_job_take_answer(job, suspect->index, &suspect->answer);
-        (void)record_result(tuning->record, job->record_id, result, "finals", NULL);
+        (void)record_result(finals->tuning->record, job->record_id, result, "finals", NULL);
     }
     job->suspect_count = 0;
     return condemned;
+}
+
+/* Whether another GPU holds the finals after this status. */
+static bool is_taken_over(const struct finals *finals, int status)
+{
+    const struct team *team = finals->tuning->team;
+    const struct fleet_gpu *failed = status != 0 ? team_culprit(team, status) : NULL;
+    return failed != NULL && team_other(team, failed) != NULL;
 }
 
 /* Careful finals take as long as they need: no victim may be out, and no culprit win, for want of time. */
@@ -640,11 +657,13 @@ int finals_hold(struct tuning *tuning, struct tuning_job *job, struct error *err
         finals.rules.minimum_rounds = job->careful_rounds;
     team_describe(tuning->team, study);
     choose(&finals);
+    const unsigned losses = finals.gpu->client->worker.losses;
     int status = run(&finals, error);
+    const bool whole = status == 0 && finals.gpu->client->worker.losses == losses;
     if (finals.round > job->careful_rounds)
         job->careful_rounds = finals.round;
-    if (status != 0 || !finals.anew)
-        finals.anew = condemn_suspects(tuning, job, status == 0) || finals.anew;
+    if (status != 0 ? !is_taken_over(&finals, status) : !finals.anew)
+        finals.anew = condemn_suspects(&finals, whole) || finals.anew;
     study->has_winner = status == 0 && count_in(&finals) > 0 && !finals.anew;
     if (study->has_winner)
         study->winner = finals.list[finals.verdict.winner].index;

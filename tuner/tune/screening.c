@@ -785,7 +785,7 @@ static int screen_strange(struct tuning *tuning, struct tuning_job *job, struct 
 /* After a disqualification, those that got fewer samples, which may have been enough only beside the one that is
  * disqualified, get the rest. Single runs take longer than those in batches. Once one variant is batched, so are
  * those that were sampled singly and could be compared with it. If more could still win than the finals
- * hold, a closer look decides who goes there. */
+ * hold, a closer look decides who goes there, unless the same ones are to be held again, carefully. */
 static int screen_best(struct tuning *tuning, struct tuning_job *job, struct error *error)
 {
     const struct study *study = &job->study;
@@ -813,7 +813,7 @@ static int screen_best(struct tuning *tuning, struct tuning_job *job, struct err
         status = screen_again(tuning, job, SCREENING_SAMPLES, wanted, error);
     free(wanted);
     wanted = tuning_choose(tuning, study, ALLOWANCE_LOOK, &count);
-    if (status == 0 && !tuning->rules.everyone && count > tuning->rules.finalists)
+    if (status == 0 && !job->careful && !tuning->rules.everyone && count > tuning->rules.finalists)
         status = screen_again(tuning, job, CLOSER_SAMPLES, wanted, error);
     free(wanted);
     return status;

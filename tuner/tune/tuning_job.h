@@ -21,6 +21,7 @@
 struct suspect {
     size_t index;
     struct device_client_answer answer;
+    size_t behind; /* the winner that had endured before; SIZE_MAX: none */
 };
 
 struct tuning_job {
