@@ -3,7 +3,8 @@
 #     tests/gpu.sh BUILD [RESULTS [PART…]]
 # BUILD is a build folder, wherever it lies. RESULTS gets what the shipped sweep writes (default: a folder that is
 # removed again). PART is sweep, foreign, format (what templates can say about values; `check --compile` and `run`; the
-# keys of templates that the stand-in cannot run), downstream, examples, repeat (variants that are wrong after their first
+# keys of templates that the stand-in cannot run), downstream, examples, python (with BUILD's wheel, if
+# there is one), repeat (variants that are wrong after their first
 # run or on other data, ten times), planted (one variant of every kind that hangs, faults or computes nonsense), hangs (50 of
 # them) or faults (200) (default: everything).
 # Ends with "N passed, N failed"; exit status 77 where there is no GPU.
@@ -199,6 +200,19 @@ repeated() {
     planted repeat repeat && python3 "$source/tests/gpu/check.py" repeat "$autotune" "$scratch/repeat"
 }
 
+# The Python package, of a wheel in BUILD or else of the build
+python_package() {
+    local wheel
+    wheel=$(find "$build" -maxdepth 1 -name 'autotune_cuda-*.whl' | head -n 1)
+    if [ -n "$wheel" ]; then
+        python3 -m pip install --quiet --no-index --no-deps --target "$scratch/site" "$wheel" || return
+        PYTHONPATH=$scratch/site python3 "$source/tests/gpu/python.py" "$results/python.txt"
+    else
+        PATH=$build:$PATH PYTHONPATH=$source/tuner/python LD_LIBRARY_PATH=$build/tuner/library:${LD_LIBRARY_PATH:-} \
+            python3 -B "$source/tests/gpu/python.py" "$results/python.txt"
+    fi
+}
+
 if wanted sweep; then
     test_case "the shipped sweep ends with status 0" shipped_sweep
     cat "$scratch/sweep.out" "$scratch/sweep.err"
@@ -233,6 +247,14 @@ fi
 if wanted examples; then
     test_case "the applications in tests/examples compute what they should" "$source/tests/examples/test.sh" "$build" gpu
     cat "$scratch/output"
+fi
+if wanted python; then
+    if python3 -c 'import cupy, torch' 2>/dev/null; then
+        test_case "Python: right with CuPy, PyTorch and others; look-ups and launches are quick" python_package
+        cat "$scratch/output"
+    else
+        echo "skipped: Python: no CuPy and PyTorch here"
+    fi
 fi
 if wanted repeat; then
     for run in {1..10}; do

@@ -461,6 +461,18 @@ CUresult cuCtxSetCurrent(CUcontext context)
     return CUDA_SUCCESS;
 }
 
+/* This and the next are not the tuner's: tuner/python calls them. */
+CUresult cuCtxGetCurrent(CUcontext *context)
+{
+    *context = current;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSynchronize(void)
+{
+    return current != NULL ? wait_for_all() : CUDA_ERROR_INVALID_CONTEXT;
+}
+
 CUresult cuCtxGetDevice(CUdevice *device)
 {
     BEGIN(cuCtxGetDevice, NEED_CONTEXT);

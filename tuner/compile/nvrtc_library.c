@@ -52,6 +52,27 @@ static struct roots toolkit_roots(void)
     return roots;
 }
 
+/*
+ * NVIDIA's Python packages beside the one that this code lies in, as a program or in a library: SITE/nvidia/cu13 for
+ * SITE/autotune/bin and SITE/autotune/lib. A new string; NULL if there is no such package around this code.
+ */
+static char *packages_root(void)
+{
+    static const char anchor = 0; /* in the object that this is linked into */
+    Dl_info information;
+    struct link_map *map = NULL;
+    if (dladdr1(&anchor, &information, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL)
+        return NULL;
+    char *file = realpath(map->l_name[0] != '\0' ? map->l_name : "/proc/self/exe", NULL);
+    char *package = file != NULL ? path_beside(file, "../py.typed") : NULL;
+    char *root = package != NULL && access(package, F_OK) == 0
+                     ? path_beside(file, "../../nvidia/cu13")
+                     : NULL;
+    free(package);
+    free(file);
+    return root;
+}
+
 /* Looks up the functions. Returns the name of the first missing one, or NULL. */
 static const char *bind_functions(struct nvrtc *nvrtc)
 {
@@ -114,12 +135,21 @@ static bool open_library(struct nvrtc *nvrtc, const char *file, char **reason)
     return true;
 }
 
-/* Tries each library name with the dynamic linker, then below each root. If a library exists but
- * cannot be used, sets *reason. */
+/* Tries the Python package beside our own, then each library name with the dynamic linker, then below each root. If a
+ * library exists but cannot be used, sets *reason. */
 static bool search_library(struct nvrtc *nvrtc, char **reason)
 {
     size_t name_count = sizeof library_names / sizeof *library_names;
     char *refusal = NULL;
+    char *packages = packages_root();
+    char *packaged =
+        packages != NULL ? alloc_format("%s/lib/%s", packages, library_names[0]) : NULL;
+    bool found =
+        packaged != NULL && access(packaged, F_OK) == 0 && open_library(nvrtc, packaged, reason);
+    free(packaged);
+    free(packages);
+    if (found)
+        return true;
     for (size_t i = 0; i < name_count; i++, free(refusal), refusal = NULL)
         if (open_library(nvrtc, library_names[i], &refusal))
             return true;
