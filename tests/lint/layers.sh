@@ -29,6 +29,7 @@ library/kernel  base template record compile gpu
 main.c          base command
 include
 man
+python
 '
 # CUDA's headers (regular expressions), and the folder or file that may include them. The first match counts.
 headers='
