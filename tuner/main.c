@@ -3,11 +3,14 @@
 #include "base/json_text.h"
 #include "base/suggestion.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int command_help(int argc, const char **argv, struct error *error);
@@ -41,7 +44,7 @@ enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 static void print_help(void)
 {
-    puts("Usage: autotune [COMMAND] [OPTION...]\n\n"
+    puts("Usage: autotune {SWEEP | COMMAND} [OPTION...]\n\n"
          "Finds the fastest correct configuration of CUDA kernels, for each GPU.\n\n"
          "Commands:");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
@@ -52,7 +55,7 @@ static void print_help(void)
          "Exit status: 0 done, 1 nothing valid found (compare: something is slower),\n"
          "2 usage or configuration, 3 device, driver, NVRTC or disassembler,\n"
          "4 a worker, the record or an output file failed, 130 interrupted.\n\n"
-         "Example: autotune --config configs/sweep.ini");
+         "Example: autotune configs/sweep.ini");
 }
 
 /* Returns NULL with `error` set if there is no such command. */
@@ -103,9 +106,18 @@ static int command_help(int argc, const char **argv, struct error *error)
     return command_perform(argc, argv, &line, error);
 }
 
+/* Whether it is a sweep file rather than a command. */
+static bool is_file(const char *name)
+{
+    struct stat entry;
+    const char *end = strrchr(name, '.');
+    return (stat(name, &entry) == 0 && S_ISREG(entry.st_mode)) ||
+           (end != NULL && strcmp(end, ".ini") == 0);
+}
+
 static int run(int argc, const char **argv, struct error *error)
 {
-    if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+    if (argc > 1 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) {
         puts("autotune " AUTOTUNE_VERSION);
         return 0;
     }
@@ -113,11 +125,11 @@ static int run(int argc, const char **argv, struct error *error)
         print_help();
         return 0;
     }
-    if (argv[1][0] == '-') {
+    const struct command *command = find_command(argv[1], error);
+    if (argv[1][0] == '-' || (command == NULL && is_file(argv[1]))) {
         argv[0] = commands[0].name;
         return commands[0].run(argc, argv, error);
     }
-    const struct command *command = find_command(argv[1], error);
     return command != NULL ? command->run(argc - 1, argv + 1, error) : ERROR_USAGE;
 }
 
@@ -139,8 +151,14 @@ int main(int argc, const char **argv)
     int status = run(argc, argv, &error);
     if (status < 0 && error.message[0] != '\0')
         error_print(&error, stderr);
-    bool failed = ferror(stdout) != 0;
-    if ((fflush(stdout) != 0 || failed) && status == 0) {
+    bool failed = fflush(stdout) != 0 || ferror(stdout) != 0;
+    int reason = errno;
+    struct pollfd output = {.fd = STDOUT_FILENO};
+    if (failed && status == 0 && poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0) {
+        (void)signal(SIGPIPE, SIG_DFL); /* nobody reads on, as with `| head`: it ends quietly */
+        (void)raise(SIGPIPE);
+    } else if (failed && status == 0) {
+        errno = reason;
         status = error_set_errno(&error, ERROR_RECORD, "standard output cannot be written");
         error_print(&error, stderr);
     }

@@ -454,7 +454,7 @@ once() {
     expect 0 cover --config sweep.ini
     shipped=$(grep '^configuration 1:' out)
     range 2^13..2^14 "name = Another GPU"
-    expect 0 cover --config sweep.ini --results other --evaluations 1
+    expect 0 cover --config sweep.ini --results other --tuned results/tuned.ini --evaluations 1
     has out "scale on Another GPU" "1 candidate measured" "$shipped"
     equal "$(grep -c '^cover = 3' results/tuned.ini)" 2
 }

@@ -219,20 +219,20 @@ INI
 @test "a cache or a tuned INI that another process has locked does not keep Ctrl-C waiting" {
     rm -rf cache # the shared one is not to be locked
     printf '[scale]\nn = 2^12\nblock_size = 64\n' | sweep
-    expect 0 --config sweep.ini --results elsewhere
+    expect 0 --config sweep.ini --results elsewhere --tuned results/tuned.ini
     exec 9>>cache/cubin/size
     flock -x 9
-    start --config sweep.ini --results elsewhere 9>&-
+    start --config sweep.ini --results elsewhere --tuned results/tuned.ini 9>&-
     await "waiting for another process, which is removing entries of the cubin cache" err
     answers INT
     flock -u 9
     exec 9<results
     flock -x 9
-    start --config sweep.ini --results elsewhere 9>&-
+    start --config sweep.ini --results elsewhere --tuned results/tuned.ini 9>&-
     await "nothing to do" err
     answers INT
     exec 9<&-
-    expect 0 --config sweep.ini --results elsewhere
+    expect 0 --config sweep.ini --results elsewhere --tuned results/tuned.ini
 }
 
 @test "nohup: a run goes on when its terminal closes" {

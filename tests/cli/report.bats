@@ -39,6 +39,10 @@ PYTHON
 
 @test "--results names the folder" {
     expect 0 --config "$sweeps/scale.ini" --results there
+    [ -s there/tuned.ini ] # it moves the tuned INI, too, unless --tuned says otherwise
+    expect 0 --config "$sweeps/scale.ini" --results there --tuned here.ini --remeasure
+    [ -s here.ini ]
+    [ ! -e results ]
     expect 0 report --results there
     has out scale
 }

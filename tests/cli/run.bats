@@ -22,7 +22,7 @@ load helper
     expect 2 run --kernel scale
     has err "no template 'scale'; './scale.ini' is not one" "name its folder with --templates"
     expect 2 run
-    has err "name one template"
+    has err "no kernel; name a sweep file"
 }
 
 @test "the first elements that differ, with their index, what is there and what is expected" {

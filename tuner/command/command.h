@@ -26,13 +26,15 @@ enum {
 
 /* The options that more than one command may take; each command's table lists its own. */
 struct command_options {
-    char *config;
+    char *config; /* the sweep file; by --config, or the only argument */
     char *arch;
     char *tuned;
     char *results;
     char *format;
     char *output;
     char *template;
+    char *templates; /* the folder */
+    char *range;
     char *budget;
     char **kernels;  /* --kernel, ended by NULL */
     char **settings; /* --set, likewise */
@@ -63,10 +65,12 @@ struct poptOption option_flag(const char *name, char letter, int *flag, const ch
 struct poptOption option_list(const char *name, char letter, char ***values, const char *help,
                               const char *argument);
 
+/* The first of the tables of commands that take a sweep, a template or a variant of one: how to name it, and values in
+ * place of its own. */
+enum { SOURCE_OPTIONS = 5 };
+void option_sources(struct command_options *options, struct poptOption *table);
+
 /* The options that several commands share. */
-struct poptOption option_config(struct command_options *options);
-struct poptOption option_template(struct command_options *options);
-struct poptOption option_settings(struct command_options *options);
 struct poptOption option_kernels(struct command_options *options);
 struct poptOption option_format(struct command_options *options);
 struct poptOption option_top(struct command_options *options);
@@ -79,13 +83,15 @@ struct command_input {
     char **arguments; /* ends with NULL */
     struct bindings
         values; /* of options named after a kernel's own values: --n 5000000, --n=5000000 */
+    const struct command_line *line;
 };
 
+/* Besides options. Commands with --config also take one argument, a sweep or a template. */
 enum command_takes { TAKES_OPTIONS, TAKES_ARGUMENTS, TAKES_VALUES };
 
 struct command_line {
     const struct poptOption *options; /* without --help */
-    enum command_takes takes;         /* besides options; others are errors */
+    enum command_takes takes;         /* others are errors */
     const char
         *help; /* what --help prints between "Usage: autotune " and the options: the usage, an empty
                          line, what the command does, and an example */
@@ -101,28 +107,39 @@ struct command_line {
 int command_perform(int argc, const char **argv, const struct command_line *line,
                     struct error *error);
 
+/* ERROR_USAGE for --NAME, which is neither an option nor one of `values` (ended by NULL; may be NULL), with the
+ * nearest of them. */
+int command_unknown_option(const struct command_line *line, const char *name,
+                           const char *const *values, struct error *error);
+
 /* One variant of a template, for the commands that take it from options. */
 struct command_variant {
-    char *kernel, *path, *templates; /* options */
-    char **settings;
+    struct command_options source;
     struct template template;
     struct bindings parameters, problem;
+    bool cold;               /* as the template or the sweep says */
+    double launch_timeout_s; /* likewise */
 };
 
-/* The first of a command's table. */
-enum { VARIANT_OPTIONS = 4 };
-void command_variant_options(struct command_variant *variant, struct poptOption *table);
-
-/* Loads the template, and binds the values of the input and of --set. Release it in any case. */
+/* Loads the template, and binds the values of the input and of --set; the others are the template's defaults, or the
+ * sweep's: command_default_variant() of its first problem. Release it in any case. */
 int command_variant_load(struct command_variant *variant, struct command_input *input,
                          struct error *error);
 void command_variant_release(struct command_variant *variant);
 
-/* The templates' folder. */
 struct poptOption option_templates(char **templates);
+
+/* The default of each parameter, or the first of the sweep's values if that is not among them; or the first variant of
+ * the space if constraints on parameters or tuples rule these out. Constraints that fail rule nothing out. `fixed` has
+ * the problem's values, and may have the device's attributes. */
+void command_default_variant(const struct sweep_kernel *kernel, const struct bindings *fixed,
+                             struct bindings *parameters);
 
 /* Adds NAME=VALUE. Returns 0 or ERROR_USAGE. */
 int command_value_set(struct bindings *values, const char *setting, struct error *error);
+
+/* Appends what to do. */
+void command_advise(struct error *error, const char *advice);
 
 /* Prints it on stderr. */
 void command_notice(void *user, const struct error *notice);
@@ -144,6 +161,10 @@ bool command_is_among(const char *name, const char *const *names);
 /* Whether `kernels`, the names of --kernel, has `kernel`, or is NULL. */
 bool command_wants_kernel(char *const *kernels, const char *kernel);
 
+/* The tuned INI that --tuned names, or results/tuned.ini. Returns 0, or ERROR_CONFIG if that is to be taken and is not
+ * there. */
+int command_tuned_path(const char *given, const char **path, struct error *error);
+
 /* tuned_file_read(), with a warning on stderr for each section that was skipped. */
 int command_read_tuned(const char *path, struct tuned_file *tuned, struct error *error);
 
@@ -154,15 +175,18 @@ int command_load_table(const char *path, struct tuned_table **table, struct erro
 int command_check_kernels(char *const *kernels, const char *const *names, size_t count,
                           struct error *error);
 
-/* Checks what the commands share: --config or --template is given (if `needs_config`), --format is
- * known. */
-int command_check(const struct command_options *options, bool needs_config,
-                  enum report_format *format, struct error *error);
+/* Checks what the commands share: --format is known; and a sweep or a template is named (if `needs_source`), where
+ * --kernel without a sweep becomes --template. */
+int command_check(struct command_options *options, bool needs_source, enum report_format *format,
+                  struct error *error);
+
+/* What the options name. They outlive it. */
+struct sweep_request command_sweep_request(const struct command_options *options);
 
 /* Loads --config's sweep, limited to --kernel, or --template alone, with the values of --set; and
- * checks where it would write (sweep_check_output()). With `unfinished`, templates may have gaps: see
- * struct sweep_request. */
-int command_load_sweep(const struct command_options *options, bool unfinished, struct sweep *sweep,
+ * checks where it would write (sweep_check_output()). --results without --tuned becomes --tuned, too. With
+ * `unfinished`, templates may have gaps: see struct sweep_request. */
+int command_load_sweep(struct command_options *options, bool unfinished, struct sweep *sweep,
                        struct error *error);
 
 /* `argv` as one line, for the record; a new string. */

@@ -27,7 +27,8 @@
  * libtuned reads the first and the templates' defaults, libtuned_kernel all of it.
  */
 struct bundle {
-    char *tuned_path;
+    char *tuned_option;
+    const char *tuned_path;
     char *templates;
     char *output;
     char *work;   /* the folder beside `output` in which the bundle is made; NULL: none yet */
@@ -386,11 +387,6 @@ static int add_sources(struct bundle *bundle, const struct tuned_table *table, s
 
 /* --- entries --- */
 
-static const char *tuned_file(const struct bundle *bundle)
-{
-    return bundle->tuned_path != NULL ? bundle->tuned_path : "results/tuned.ini";
-}
-
 static bool has_entry(const struct tuned_file *tuned, const char *section)
 {
     for (size_t i = 0; i < tuned->count; i++)
@@ -408,7 +404,7 @@ static int check_skipped(const struct bundle *bundle, struct error *error)
     struct tuned_table *table = NULL;
     int status = 0;
     if (tuned->skipped_count > 0)
-        (void)tuned_load(&table, tuned_file(bundle), NULL);
+        (void)tuned_load(&table, bundle->tuned_path, NULL);
     for (size_t i = 0; table != NULL && (next = tuned_at(table, i)) != NULL; i++)
         for (size_t j = 0; j < tuned->skipped_count && status == 0; j++)
             if (strcmp(tuned->skipped[j].section, next->section) == 0 &&
@@ -442,7 +438,7 @@ static int check_templates(const struct tuned_file *tuned, struct error *error)
 static int read_entries(struct bundle *bundle, struct error *error)
 {
     struct tuned_file *tuned = &bundle->tuned;
-    const char *path = tuned_file(bundle);
+    const char *path = bundle->tuned_path;
     size_t kept = 0;
     int status = command_read_tuned(path, tuned, error);
     if (status == 0)
@@ -531,7 +527,7 @@ static int move_files(const struct bundle *bundle, struct error *error)
     char *tuned = alloc_format("%s/tuned.ini", bundle->output);
     /* An older bundle is withdrawn, unless its tuned INI is the one to pack: while its files are replaced, it is
      * neither the old one nor the new one. */
-    char *packed = realpath(tuned_file(bundle), NULL);
+    char *packed = realpath(bundle->tuned_path, NULL);
     char *older = realpath(tuned, NULL);
     int status = 0;
     if (older != NULL && (packed == NULL || strcmp(older, packed) != 0) && unlink(tuned) != 0)
@@ -583,7 +579,9 @@ static int make_bundle(void *user, struct command_input *input, struct error *er
     (void)input;
     if (bundle->output == NULL)
         return error_set(error, ERROR_USAGE, "no folder to write; name one with --output");
-    int status = read_entries(bundle, error);
+    int status = command_tuned_path(bundle->tuned_option, &bundle->tuned_path, error);
+    if (status == 0)
+        status = read_entries(bundle, error);
     interrupt_install(); /* so that the work folder is removed in any case */
     if (status == 0)
         status = make_work_folder(bundle, error);
@@ -618,8 +616,8 @@ int command_bundle(int argc, const char **argv, struct error *error)
 {
     struct bundle bundle = {0};
     const struct poptOption table[] = {
-        option_text("tuned", 't', &bundle.tuned_path, "the tuned INI (default: results/tuned.ini)",
-                    "FILE"),
+        option_text("tuned", 't', &bundle.tuned_option,
+                    "the tuned INI (default: results/tuned.ini)", "FILE"),
         option_list("kernel", 'k', &bundle.kernels, "only this kernel; may be repeated", "NAME"),
         option_templates(&bundle.templates),
         option_list("source", 0, &bundle.sources,

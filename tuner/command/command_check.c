@@ -14,7 +14,6 @@
 #include "tune/kernel_stats.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,38 +52,6 @@ static void report(struct checking *checking, const struct error *fault)
     checking->failed = true;
     if (is_new(checking, fault->message))
         error_print(fault, stderr);
-}
-
-/* The default of each parameter, or the first of the sweep's values if that is not among them; or the first variant of
- * the space if constraints on parameters or tuples rule these out. Constraints that fail rule nothing out. */
-static void bind_variant(struct subject *subject)
-{
-    const struct sweep_kernel *kernel = subject->kernel;
-    const struct template *template = &kernel->template;
-    const struct scope fixed = {&subject->fixed, NULL};
-    const struct scope scope = {&subject->parameters, &fixed};
-    bool allowed = true;
-    for (size_t i = 0; i < template->parameter_count; i++) {
-        const struct value_list *list = &kernel->values[i];
-        struct value value = list->values[0];
-        for (size_t j = 0; j < list->count; j++)
-            if (value_equal(list->values[j], template->parameters[i].fallback))
-                value = list->values[j];
-        bindings_set(&subject->parameters, template->parameters[i].name, value);
-    }
-    for (size_t i = 0; i < kernel->constraint_count && allowed; i++)
-        if (!constraint_needs_stats(kernel->constraints[i]) &&
-            expression_boolean(kernel->constraints[i], &scope, &allowed, NULL) != 0)
-            allowed = true;
-    if (allowed)
-        return;
-    struct bindings first = {0};
-    struct space *space = space_new(template, kernel->values, kernel->constraints,
-                                    kernel->constraint_count, &subject->fixed);
-    if (space_next(space, &first, NULL) == 1)
-        bindings_copy(&subject->parameters, &first);
-    bindings_release(&first);
-    space_free(space);
 }
 
 /* Shows the compiler's whole message, warnings too. Returns 0; 1 if the source was refused; or an
@@ -220,7 +187,7 @@ static int check_problem(struct checking *checking, const struct sweep_kernel *k
     struct error fault;
     bindings_append(&subject.fixed, problem);
     gpu_bindings(checking->gpu, &subject.fixed);
-    bind_variant(&subject);
+    command_default_variant(kernel, &subject.fixed, &subject.parameters);
     int structs = check_structs(checking, &subject);
     int status = structs == 0 ? check_helpers(checking, &subject) : structs;
     if (status >= 0 && problem_check(&kernel->template, &subject.fixed, &fault) != 0)
@@ -355,7 +322,6 @@ static int list_variants(const struct sweep *sweep, const struct gpu *gpu, struc
     char **headers = alloc_zeroed(sweep->kernel_count, sizeof *headers);
     bool uniform = true;
     int status = 0;
-    (void)signal(SIGPIPE, SIG_DFL); /* `| head` ends the list quietly */
     for (size_t i = 0; i < sweep->kernel_count; i++) {
         headers[i] = list_header(&sweep->kernels[i].template);
         uniform = uniform && strcmp(headers[i], headers[0]) == 0;
@@ -380,7 +346,7 @@ struct check_options {
 
 static int check(void *user, struct command_input *input, struct error *error)
 {
-    const struct check_options *options = user;
+    struct check_options *options = user;
     const char *arch = options->shared.arch;
     struct sweep sweep = {0};
     enum report_format format;
@@ -419,14 +385,10 @@ static int check(void *user, struct command_input *input, struct error *error)
 int command_check_sweep(int argc, const char **argv, struct error *error)
 {
     struct check_options options = {0};
-    const struct poptOption table[] = {
-        option_config(&options.shared),
-        option_template(&options.shared),
-        option_settings(&options.shared),
-        option_text("arch", 'a', &options.shared.arch,
-                    "the architecture whose attributes the constraints use (default: sm_90)",
-                    "sm_XX"),
-        option_kernels(&options.shared),
+    struct poptOption table[SOURCE_OPTIONS + 4] = {
+        [SOURCE_OPTIONS] = option_text(
+            "arch", 'a', &options.shared.arch,
+            "the architecture whose attributes the constraints use (default: sm_90)", "sm_XX"),
         option_flag("list", 0, &options.list, "print every variant as a line of CSV"),
         option_flag("compile", 0, &options.compile,
                     "compile the default variant and the reference, for --arch or this machine's "
@@ -434,10 +396,11 @@ int command_check_sweep(int argc, const char **argv, struct error *error)
         POPT_TABLEEND};
     const struct command_line line = {
         table, TAKES_OPTIONS,
-        "check {--config FILE | --template FILE} [OPTION...]\n\n"
+        "check {SWEEP | --template FILE | --kernel NAME} [OPTION...]\n\n"
         "Checks a sweep and prints the search space of each kernel. Needs no GPU, and\n"
         "NVRTC only with --compile.\n\n"
-        "Example: autotune check --config configs/sweep.ini",
+        "Example: autotune check configs/sweep.ini",
         check, &options};
+    option_sources(&options.shared, table);
     return command_perform(argc, argv, &line, error);
 }

@@ -122,8 +122,6 @@ static int print(const struct comparison *comparisons, size_t count, enum report
         return error_set(error, ERROR_USAGE,
                          "compare does not print this format; choose table, csv or json");
     }
-    if (fflush(stdout) != 0 || ferror(stdout))
-        return error_set_errno(error, ERROR_RECORD, "the comparison cannot be written");
     return 0;
 }
 

@@ -21,7 +21,7 @@ static int keep_study(void *user, const struct study *study, struct error *error
 }
 
 /* What is wrong with the options, before anything is loaded; reads --budget and --evaluations. */
-static int read_options(const struct command_options *options, struct sweep_limits *limits,
+static int read_options(struct command_options *options, struct sweep_limits *limits,
                         struct error *error)
 {
     enum report_format unused;
@@ -67,7 +67,8 @@ static int cover_kernel(const struct sweep *sweep, const struct sweep_kernel *ke
     char *page =
         options->output != NULL ? alloc_format("%s/%s.html", options->output, kernel->label) : NULL;
     run.limits = run_limits_of(&limits, kernel);
-    int status = cover_session_init(&session, sweep, kernel, &run, error);
+    const struct sweep_request source = command_sweep_request(options);
+    int status = cover_session_init(&session, sweep, &source, kernel, &run, error);
     if (status == 0)
         status = cover_entry_check(&session, error);
     if (status == 0 && page != NULL) { /* whether it can be written, before anything is measured */
@@ -132,7 +133,7 @@ static void notice_storage(const struct command_options *options, const struct s
 
 static int cover(void *user, struct command_input *input, struct error *error)
 {
-    const struct command_options *options = user;
+    struct command_options *options = user;
     struct sweep sweep = {0};
     struct sweep_limits limits = {0};
     int status = read_options(options, &limits, error);
@@ -168,9 +169,11 @@ static int cover(void *user, struct command_input *input, struct error *error)
 int command_cover(int argc, const char **argv, struct error *error)
 {
     struct command_options options = {.jobs = JOBS_ALL, .evaluations = EVALUATIONS_ALL};
-    const struct poptOption table[] = {
-        option_config(&options),
-        option_kernels(&options),
+    struct poptOption table[SOURCE_OPTIONS + 12] = {
+        [SOURCE_OPTIONS] =
+            option_text("range", 0, &options.range,
+                        "the range, in place of the sweep's; a template has none of its own",
+                        "\"n = 2^10 .. 2^30\""),
         option_number("device", 'd', &options.device, "the GPU, counted from 0 (default: 0)"),
         option_number("jobs", 'j', &options.jobs, "compile workers (default: one per core)"),
         option_text("tuned", 't', &options.tuned,
@@ -193,7 +196,7 @@ int command_cover(int argc, const char **argv, struct error *error)
         POPT_TABLEEND};
     const struct command_line line = {
         table, TAKES_OPTIONS,
-        "cover --config FILE [OPTION...]\n\n"
+        "cover {SWEEP | --template FILE | --kernel NAME} [OPTION...]\n\n"
         "Finds a few configurations that serve a whole range of problems: applications\n"
         "get the one that is expected to be the fastest, by its times at the nearest\n"
         "measured sizes. The kernel's section of the sweep states the range:\n"
@@ -201,7 +204,8 @@ int command_cover(int argc, const char **argv, struct error *error)
         "    cover_configurations = 4\n"
         "It tunes the kernel at a few sizes, and measures the best configurations at\n"
         "many. What is already in the record is not measured again.\n\n"
-        "Example: autotune cover --config configs/cover.ini --budget 2m",
+        "Example: autotune cover configs/cover.ini --budget 2m",
         cover, &options};
+    option_sources(&options, table);
     return command_perform(argc, argv, &line, error);
 }

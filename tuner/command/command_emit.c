@@ -107,9 +107,9 @@ static int emit(void *user, struct command_input *input, struct error *error)
 int command_emit(int argc, const char **argv, struct error *error)
 {
     struct emission emission = {0};
-    struct poptOption table[VARIANT_OPTIONS + 7] = {
-        [VARIANT_OPTIONS] = option_flag("source", 0, &emission.source,
-                                        "its source, preceded by its definitions (the default)"),
+    struct poptOption table[SOURCE_OPTIONS + 7] = {
+        [SOURCE_OPTIONS] = option_flag("source", 0, &emission.source,
+                                       "its source, preceded by its definitions (the default)"),
         option_flag("ptx", 0, &emission.ptx, "its PTX"),
         option_flag("cubin", 0, &emission.cubin, "its cubin"),
         option_flag("sass", 0, &emission.sass,
@@ -121,10 +121,10 @@ int command_emit(int argc, const char **argv, struct error *error)
         POPT_TABLEEND};
     const struct command_line line = {
         table, TAKES_VALUES,
-        "emit {--kernel NAME | --template FILE} [OPTION...]\n\n"
+        "emit {SWEEP | --template FILE | --kernel NAME} [OPTION...]\n\n"
         "Writes the source, PTX, cubin or machine code of one variant. Needs no GPU.\n\n"
         "Example: autotune emit --kernel reduce_sum --set block_size=256 --ptx",
         emit, &emission};
-    command_variant_options(&emission.variant, table);
+    option_sources(&emission.variant.source, table);
     return command_perform(argc, argv, &line, error);
 }

@@ -121,9 +121,7 @@ static int explain(void *user, struct command_input *input, struct error *error)
     if (status == 0)
         take_bundled(query);
     if (status == 0)
-        status = command_query_find_gpu(query, error);
-    if (status == 0)
-        status = command_query_ask(query, &input->values, error);
+        status = command_query_ask(query, input, error);
     if (status == 0)
         print_answer(query);
     command_query_release(query);

@@ -195,7 +195,9 @@ static int write_all(FILE *stream, const struct command_query *query, struct err
 {
     struct tuned_file tuned;
     struct stat information;
-    const char *path = query->tuned != NULL ? query->tuned : "results/tuned.ini";
+    const char *path;
+    if (command_tuned_path(query->tuned, &path, error) != 0)
+        return error->code;
     bool is_bundle = stat(path, &information) == 0 && S_ISDIR(information.st_mode);
     char *file = alloc_format("%s%s", path, is_bundle ? "/tuned.ini" : "");
     int status = tuned_file_read(file, &tuned, error);
@@ -218,7 +220,7 @@ struct export
     struct command_query query;
 };
 
-static int export_to(struct export *export, const struct bindings *values, FILE *stream,
+static int export_to(struct export *export, const struct command_input *input, FILE *stream,
                      struct error *error)
 {
     struct command_query *query = &export->query;
@@ -226,7 +228,7 @@ static int export_to(struct export *export, const struct bindings *values, FILE 
     int status = 0;
     if (export->header == export->definitions)
         return error_set(error, ERROR_USAGE, "nothing to export; give --header or --definitions");
-    if (all && values->count > 0)
+    if (all && input->values.count > 0)
         return error_set(
             error, ERROR_USAGE,
             "to export one problem's configuration, also name the GPU, with --gpu or --arch");
@@ -234,9 +236,7 @@ static int export_to(struct export *export, const struct bindings *values, FILE 
     if (status == 0 && all)
         return write_all(stream, query, error);
     if (status == 0)
-        status = command_query_find_gpu(query, error);
-    if (status == 0)
-        status = command_query_ask(query, values, error);
+        status = command_query_ask(query, input, error);
     if (status != 0)
         return status;
     struct tuned_definitions *definitions = alloc_zeroed(1, sizeof *definitions);
@@ -256,12 +256,11 @@ static int export_file(void *user, struct command_input *input, struct error *er
     struct write_file file;
     int status = 0;
     if (export->output == NULL) {
-        status = export_to(export, &input->values, stdout, error);
+        status = export_to(export, input, stdout, error);
     } else {
         status = write_file_begin(&file, export->output, error);
         if (status == 0)
-            status = write_file_finish(&file, export_to(export, &input->values, file.stream, error),
-                                       error);
+            status = write_file_finish(&file, export_to(export, input, file.stream, error), error);
     }
     command_query_release(&export->query);
     return status;

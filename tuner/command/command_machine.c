@@ -33,7 +33,7 @@ static void print_gpu(size_t index, const struct gpu *gpu)
 
 static int devices(void *user, struct command_input *input, struct error *error)
 {
-    const struct command_options *options = user;
+    struct command_options *options = user;
     enum report_format format;
     struct gpu *gpus = NULL;
     size_t count = 0;

@@ -43,8 +43,10 @@ int command_query_load(struct command_query *query, bool needs_kernel, struct er
     if (needs_kernel && query->kernel == NULL)
         return error_set(error, ERROR_USAGE,
                          "no kernel; name one, for example --kernel reduce_sum");
-    int status = command_load_table(query->tuned != NULL ? query->tuned : "results/tuned.ini",
-                                    &query->table, error);
+    const char *path;
+    int status = command_tuned_path(query->tuned, &path, error);
+    if (status == 0)
+        status = command_load_table(path, &query->table, error);
     if (status != 0)
         return status;
     if (query->template_path == NULL) { /* its defaults would have no entry in the table */
@@ -139,7 +141,7 @@ static int find_by_name(const struct command_query *query, struct tuned_gpu *gpu
     return status;
 }
 
-int command_query_find_gpu(struct command_query *query, struct error *error)
+static int find_gpu(struct command_query *query, struct error *error)
 {
     struct gpu known;
     if (query->arch != NULL) {
@@ -217,20 +219,16 @@ static const char **problem_names(const struct command_query *query)
     return names;
 }
 
-static int check_names(const struct command_query *query, const struct bindings *values,
+static int check_names(const struct command_query *query, const struct command_input *input,
                        struct error *error)
 {
+    const struct bindings *values = &input->values;
     const char **names = problem_names(query);
     int status = 0;
     for (size_t i = 0; i < values->count && status == 0 && names[0] != NULL; i++) {
         const char *name = values->items[i].name;
-        if (command_is_among(name, names))
-            continue;
-        const char *near = suggestion_nearest(name, names);
-        status = error_set(error, ERROR_USAGE,
-                           "'--%s' is neither an option nor a value of the problem of '%s'%s%s",
-                           name, query->kernel, near != NULL ? "; did you mean --" : "; see --help",
-                           near != NULL ? near : "");
+        if (!command_is_among(name, names))
+            status = command_unknown_option(input->line, name, names, error);
     }
     free(names);
     return status;
@@ -266,15 +264,17 @@ static int make_problem(struct command_query *query, const struct bindings *valu
     return command_query_check_cache(query, error);
 }
 
-int command_query_ask(struct command_query *query, const struct bindings *values,
+int command_query_ask(struct command_query *query, const struct command_input *input,
                       struct error *error)
 {
     char text[1024];
     int status = read_limit(query, error);
     if (status == 0)
-        status = check_names(query, values, error);
+        status = check_names(query, input, error);
     if (status == 0)
-        status = make_problem(query, values, error);
+        status = find_gpu(query, error);
+    if (status == 0)
+        status = make_problem(query, &input->values, error);
     if (status != 0)
         return status;
     int code = tuned_find(query->table, &query->query, &query->match);

@@ -42,15 +42,12 @@ int command_query_load(struct command_query *query, bool needs_kernel, struct er
 /* Whether --cache is a state. Returns 0 or ERROR_USAGE. */
 int command_query_check_cache(const struct command_query *query, struct error *error);
 
-/* Finds the GPU that the options name, or this machine's. */
-int command_query_find_gpu(struct command_query *query, struct error *error);
-
 /*
- * Looks up the configuration for the problem `values`, which must outlive the answer. Returns 0;
- * ERROR_USAGE for a value that the kernel does not have; or ERROR_NOTHING_VALID, with the reason,
- * if there is no answer.
+ * Finds the GPU that the options name, or this machine's, and looks up the configuration for the input's values, which
+ * must outlive the answer. Returns 0; ERROR_USAGE for an unknown GPU and a value that the kernel does not have; or
+ * ERROR_NOTHING_VALID, with the reason, if there is no answer.
  */
-int command_query_ask(struct command_query *query, const struct bindings *values,
+int command_query_ask(struct command_query *query, const struct command_input *input,
                       struct error *error);
 
 void command_query_release(struct command_query *query);

@@ -7,7 +7,7 @@
 
 static int report(void *user, struct command_input *input, struct error *error)
 {
-    const struct command_options *options = user;
+    struct command_options *options = user;
     struct study *studies = NULL;
     size_t count = 0;
     size_t chosen_count = 0;

@@ -21,7 +21,6 @@ enum {
     COMPILE_TIMEOUT_S = 600,
 };
 #define SLOW_NS 10e6
-#define LAUNCH_TIMEOUT_S 2.0 /* as a sweep's */
 
 /* A run of a sweep that has one variant alone, and that keeps nothing. */
 struct one_run {
@@ -192,8 +191,8 @@ static int run_one(struct one_run *one, struct error *error)
                                         .values = values,
                                         .problems = &problem,
                                         .problem_count = 1,
-                                        .cold = template->cold};
-    one->sweep = (struct sweep){.launch_timeout_s = LAUNCH_TIMEOUT_S,
+                                        .cold = variant->cold};
+    one->sweep = (struct sweep){.launch_timeout_s = variant->launch_timeout_s,
                                 .compile_timeout_s = COMPILE_TIMEOUT_S,
                                 .kernels = &one->kernel,
                                 .kernel_count = 1};
@@ -212,6 +211,8 @@ static int run_one(struct one_run *one, struct error *error)
         status = one->run.refusal.code;
     if (status == 0)
         status = print_result(variant, one, error);
+    else if (status == ERROR_DEVICE && one->run.group_count == 0)
+        command_advise(error, "`autotune check --compile` compiles it without a GPU");
     run_release(&one->run);
     free(one->compiler_log);
     free(values);
@@ -238,8 +239,8 @@ static int perform(void *user, struct command_input *input, struct error *error)
 int command_run(int argc, const char **argv, struct error *error)
 {
     struct one_run one = {.wanted = 10};
-    struct poptOption table[VARIANT_OPTIONS + 4] = {
-        [VARIANT_OPTIONS] = option_number(
+    struct poptOption table[SOURCE_OPTIONS + 4] = {
+        [SOURCE_OPTIONS] = option_number(
             "differences", 0, &one.wanted,
             "how many elements of a wrong result to print (default: 10, at most 100)"),
         option_number("device", 'd', &one.device, "the GPU, counted from 0 (default: 0)"),
@@ -248,12 +249,12 @@ int command_run(int argc, const char **argv, struct error *error)
         POPT_TABLEEND};
     const struct command_line line = {
         table, TAKES_VALUES,
-        "run {--kernel NAME | --template FILE} [OPTION...]\n\n"
+        "run {SWEEP | --template FILE | --kernel NAME} [OPTION...]\n\n"
         "Runs one variant: compiles it, verifies its result and times it. If the result\n"
         "is wrong, prints elements that differ from what is expected. Needs no sweep\n"
         "file, and stores nothing.\n\n"
         "Example: autotune run --kernel reduce_sum --set block_size=256 --set n=2^20",
         perform, &one};
-    command_variant_options(&one.variant, table);
+    option_sources(&one.variant.source, table);
     return command_perform(argc, argv, &line, error);
 }

@@ -81,7 +81,7 @@ static int check_limits(const struct command_options *options, const struct swee
     return 0;
 }
 
-static int tune(const struct command_options *options, const struct run_options *run_options,
+static int tune(struct command_options *options, const struct run_options *run_options,
                 const struct report_options *report, struct error *error)
 {
     struct run run;
@@ -89,6 +89,7 @@ static int tune(const struct command_options *options, const struct run_options 
     run_init(&run, run_options);
     run.options.user = &run;
     int status = command_load_sweep(options, false, &sweep, error);
+    run.options.tuned = options->tuned;
     if (status == 0)
         status = run_sweep(&run, &sweep, error);
     if (status == 0) {
@@ -104,6 +105,8 @@ static int tune(const struct command_options *options, const struct run_options 
     }
     if (status == 0)
         status = run_check_winners(&run, error);
+    else if (status == ERROR_DEVICE && run.group_count == 0)
+        command_advise(error, "--arch sm_90 reports registers and occupancy without a GPU");
     if (options->timings)
         timings_print(&run.timings, stderr);
     if (options->timings && run.pool != NULL)
@@ -120,7 +123,7 @@ static int tune(const struct command_options *options, const struct run_options 
 /* Runs the sweep as the options say. */
 static int tune_as_asked(void *user, struct command_input *input, struct error *error)
 {
-    const struct command_options *options = user;
+    struct command_options *options = user;
     struct report_options report = {.top = (size_t)options->top};
     struct sweep_limits limits = {0};
     struct device_list devices = {0};
@@ -140,7 +143,6 @@ static int tune_as_asked(void *user, struct command_input *input, struct error *
     struct run_options run_options = {
         .command = command,
         .arch = options->arch,
-        .tuned = options->tuned,
         .results = options->results,
         .devices = devices,
         .workers = options->jobs != JOBS_ALL ? (size_t)options->jobs : 0,
@@ -167,14 +169,12 @@ static int tune_as_asked(void *user, struct command_input *input, struct error *
 int command_tune(int argc, const char **argv, struct error *error)
 {
     struct command_options options = {.jobs = JOBS_ALL, .evaluations = EVALUATIONS_ALL};
-    const struct poptOption table[] = {
-        option_config(&options),
-        option_template(&options),
-        option_settings(&options),
-        option_text("arch", 'a', &options.arch,
-                    "static mode: compile for this architecture and report; needs no GPU, times "
-                    "nothing, writes no tuned INI",
-                    "sm_XX"),
+    struct poptOption table[SOURCE_OPTIONS + 18] = {
+        [SOURCE_OPTIONS] = option_text(
+            "arch", 'a', &options.arch,
+            "static mode: compile for this architecture and report; needs no GPU, times "
+            "nothing, writes no tuned INI",
+            "sm_XX"),
         option_text("device", 'd', &options.devices,
                     "the GPUs, counted from 0, or all of them; those of one model share the work "
                     "(default: the sweep's, or 0)",
@@ -185,7 +185,6 @@ int command_tune(int argc, const char **argv, struct error *error)
         option_text("results", 'r', &options.results,
                     "the folder of the record and CSV files (default: the sweep's, or results)",
                     "DIR"),
-        option_kernels(&options),
         option_format(&options),
         option_top(&options),
         option_flag("remeasure", 0, &options.remeasure,
@@ -210,10 +209,11 @@ int command_tune(int argc, const char **argv, struct error *error)
         POPT_TABLEEND};
     const struct command_line line = {
         table, TAKES_OPTIONS,
-        "[tune] {--config FILE | --template FILE} [OPTION...]\n\n"
+        "[tune] {SWEEP | --template FILE | --kernel NAME} [OPTION...]\n\n"
         "Tunes every kernel of a sweep and writes the fastest correct configurations to\n"
         "the tuned INI. What is already in the record is not measured again.\n\n"
-        "Example: autotune --config configs/sweep.ini",
+        "Example: autotune configs/sweep.ini",
         tune_as_asked, &options};
+    option_sources(&options, table);
     return command_perform(argc, argv, &line, error);
 }

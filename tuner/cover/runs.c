@@ -65,18 +65,41 @@ static int check_alike(const struct cover_session *session, const struct study *
                      session->config);
 }
 
-/* Loads the kernel alone, with these settings. Its times cannot be compared with those of another version, nor may
- * another sweep state the rest of its constraints. */
-static int load(const struct cover_session *session, const char *const *settings,
+/* Whether a setting, "block_size=64" or "(block_size, num_load)=(64, 1)", is of parameters. */
+static bool sets_parameters(const struct cover_session *session, const char *setting)
+{
+    const char *start = setting + strspn(setting, "( \t");
+    char *name = alloc_string_n(start, strcspn(start, ",)= \t"));
+    bool found = template_parameter(&session->range.kernel->template, name) != NULL;
+    free(name);
+    return found;
+}
+
+/* Loads the kernel alone, for these problems, with the nominees or else the parameters of --set. Its times cannot be
+ * compared with those of another version, nor may another sweep state the rest of its constraints. */
+static int load(const struct cover_session *session, const char *problems, const char *nominees,
                 struct sweep *sweep, struct error *error)
 {
-    const struct sweep_request request = {
-        .path = session->config, .only = &session->kernel, .only_count = 1, .settings = settings};
+    struct sweep_request request = session->source;
+    const char **settings = NULL;
+    size_t count = 0;
+    *ARRAY_APPEND(settings, count) = problems;
+    if (nominees != NULL)
+        *ARRAY_APPEND(settings, count) = nominees;
+    for (const char *const *given = session->source.settings;
+         nominees == NULL && given != NULL && *given != NULL; given++)
+        if (sets_parameters(session, *given))
+            *ARRAY_APPEND(settings, count) = *given;
+    *ARRAY_APPEND(settings, count) = NULL;
+    request.only = &session->kernel;
+    request.only_count = 1;
+    request.settings = settings;
     int status = sweep_open(sweep, &request, error);
+    free(settings);
     if (status != 0)
         return status;
     const struct template *template = &sweep->kernels[0].template;
-    const bool same_sweep = strcmp(sweep->ini.text, session->text) == 0;
+    const bool same_sweep = request.path == NULL || strcmp(sweep->ini.text, session->text) == 0;
     if (!same_sweep || strcmp(template->hash, session->range.kernel->template.hash) != 0)
         return error_set_at(error, ERROR_CONFIG, same_sweep ? template->path : session->config, 0,
                             "the %s has changed since the run started; run again",
@@ -272,13 +295,12 @@ int cover_runs_tune(struct cover_session *session, const struct sizes *sizes, do
 {
     struct run_options options = session->options;
     char *problems = problem_tuples(session, sizes);
-    const char *const settings[] = {problems, NULL};
     struct sweep sweep;
     options.limits = session->limits;
     options.limits.budget_s = budget_s < INFINITY ? budget_s : 0;
     options.suggestions = session->seeds.items;
     options.suggestion_count = session->seeds.count;
-    int status = load(session, settings, &sweep, error);
+    int status = load(session, problems, NULL, &sweep, error);
     if (status == 0)
         status = hold(session, &options, &sweep, studies, error);
     sweep_release(&sweep);
@@ -327,11 +349,10 @@ int cover_runs_rounds(struct cover_session *session, const struct sizes *sizes,
     struct run_options options = session->options;
     char *problems = problem_tuples(session, sizes);
     char *nominees = tuples(session->nominees.items, session->nominees.count);
-    const char *const settings[] = {problems, nominees, NULL};
     struct sweep sweep;
     options.limits = (struct sweep_limits){0};
     options.exhaustive = count_rounds(session);
-    int status = load(session, settings, &sweep, error);
+    int status = load(session, problems, nominees, &sweep, error);
     if (status == 0) {
         sweep.kernels[0].label = session->rounds_kernel;
         status = hold(session, &options, &sweep, studies, error);

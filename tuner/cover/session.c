@@ -22,13 +22,14 @@ static size_t most_sizes(const struct sweep_cover *cover)
 }
 
 int cover_session_init(struct cover_session *session, const struct sweep *sweep,
-                       const struct sweep_kernel *kernel, const struct run_options *run,
-                       struct error *error)
+                       const struct sweep_request *source, const struct sweep_kernel *kernel,
+                       const struct run_options *run, struct error *error)
 {
     *session =
         (struct cover_session){.options = *run,
                                .config = sweep->path,
                                .text = sweep->ini.text,
+                               .source = *source,
                                .limits = run->limits,
                                .begin_ns = clock_ns(),
                                .results = run->results != NULL ? run->results : sweep->results,

@@ -29,11 +29,12 @@
 
 /* The members are for reading. */
 struct cover_session {
-    struct run_options options; /* of every sweep; `limits` are not used */
-    struct run run;             /* of all sweeps */
-    const char *config;         /* the sweep */
-    const char *text;           /* of it, when the run started */
-    struct sweep_limits limits; /* of all runs together; 0: none */
+    struct run_options options;  /* of every sweep; `limits` are not used */
+    struct run run;              /* of all sweeps */
+    const char *config;          /* the sweep */
+    const char *text;            /* of it, when the run started */
+    struct sweep_request source; /* that it was opened with */
+    struct sweep_limits limits;  /* of all runs together; 0: none */
     int64_t begin_ns;
     const char *results;    /* the record's folder */
     const char *tuned_path; /* of the tuned INI */
@@ -61,11 +62,11 @@ struct cover_session {
     struct selection selection;
 };
 
-/* `kernel` is of `sweep`, which outlives the session, and states a range. Returns 0, or ERROR_CONFIG if
+/* `kernel` is of `sweep`, which outlives the session, as `source` does, and states a range. Returns 0, or ERROR_CONFIG if
  * other problem values are ambiguous. */
 int cover_session_init(struct cover_session *session, const struct sweep *sweep,
-                       const struct sweep_kernel *kernel, const struct run_options *run,
-                       struct error *error);
+                       const struct sweep_request *source, const struct sweep_kernel *kernel,
+                       const struct run_options *run, struct error *error);
 
 /* Adds a size, which is new, with its study, which may be empty and is taken over. */
 void cover_session_add(struct cover_session *session, const int64_t *size, struct study study);

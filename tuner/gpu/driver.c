@@ -62,10 +62,7 @@ int driver_open(struct driver *driver, struct error *error)
     *driver = (struct driver){0};
     driver->library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (driver->library == NULL)
-        return error_set(error, ERROR_DEVICE,
-                         "no NVIDIA driver found (%s); --arch sm_90 reports registers and "
-                         "occupancy without one",
-                         dlerror());
+        return error_set(error, ERROR_DEVICE, "no NVIDIA driver found (%s)", dlerror());
     void *symbol = dlsym(driver->library, "cuGetProcAddress_v2");
     if (symbol == NULL)
         symbol = dlsym(driver->library, "cuGetProcAddress");

@@ -37,10 +37,7 @@ int report_format_from_name(const char *name)
 int report_print(FILE *stream, const struct study *studies, size_t count,
                  const struct report_options *options, struct error *error)
 {
-    int result = formats[options->format].print(stream, studies, count, options, error);
-    if (result == 0 && (fflush(stream) != 0 || ferror(stream)))
-        return error_set_errno(error, ERROR_RECORD, "the report cannot be written");
-    return result;
+    return formats[options->format].print(stream, studies, count, options, error);
 }
 
 /* --- files --- */

@@ -21,6 +21,7 @@ static const char sweep_section[] = "sweep";
 struct reading {
     struct sweep *sweep;
     const char *const *settings;
+    const char *range;
     struct sweep_kernel *kernel; /* the current one */
     struct error *error;
     int status;
@@ -165,8 +166,12 @@ static void read_cover(struct reading *reading, const char *section)
     size_t bounded = 0;
     int64_t configurations = SWEEP_COVER_USUAL;
     char **parts = NULL;
-    size_t count = ranges != NULL ? text_split(ranges->value, ',', &parts) : 0;
-    *cover = (struct sweep_cover){.line = ranges != NULL ? ranges->line : 0};
+    const char *text = reading->range;
+    if (text == NULL && ranges != NULL)
+        text = ranges->value;
+    size_t count = text != NULL ? text_split(text, ',', &parts) : 0;
+    *cover =
+        (struct sweep_cover){.line = reading->range == NULL && ranges != NULL ? ranges->line : 0};
     for (size_t i = 0; i < count && reading->status == 0; i++) { /* "m" or "n = 16 .. 8192" */
         const char *equals = strchr(parts[i], '=');
         char *name = alloc_string_n(parts[i], strcspn(parts[i], "= \t"));
@@ -179,8 +184,8 @@ static void read_cover(struct reading *reading, const char *section)
         free(name);
     }
     free(parts);
-    if (ranges != NULL && (count == 0 || bounded < cover->axis_count))
-        fail_cover(reading, ranges->value, "has no range; write it as n = 2^10 .. 2^30");
+    if (text != NULL && (count == 0 || bounded < cover->axis_count))
+        fail_cover(reading, text, "has no range; write it as n = 2^10 .. 2^30");
     if (most != NULL && !read_whole(most->value, SWEEP_COVER_MOST, &configurations))
         fail(reading, most->line, "cover_configurations '%s' is not a whole number from 1 to %d",
              most->value, SWEEP_COVER_MOST);
@@ -411,7 +416,8 @@ int sweep_check_finished(const struct sweep *sweep, struct error *error)
 
 int sweep_open(struct sweep *sweep, const struct sweep_request *request, struct error *error)
 {
-    struct reading reading = {.sweep = sweep, .settings = request->settings, .error = error};
+    struct reading reading = {
+        .sweep = sweep, .settings = request->settings, .range = request->range, .error = error};
     *sweep = (struct sweep){0};
     if (request->path != NULL)
         reading.status = ini_file_read(&sweep->ini, request->path, error);

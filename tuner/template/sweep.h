@@ -102,8 +102,9 @@ struct sweep_request {
     const char *const *only; /* the kernels to load; a count of 0: all */
     size_t only_count;
     const char *const
-        *settings;   /* NAME=LIST in place of the sweep's lists; ended by NULL, or NULL */
-    bool unfinished; /* also load templates with gaps, of which only parameters, problems and
+        *settings;     /* NAME=LIST in place of the sweep's lists; ended by NULL, or NULL */
+    const char *range; /* in place of the kernels' `cover`; or NULL */
+    bool unfinished;   /* also load templates with gaps, of which only parameters, problems and
                         constraints can be used; see sweep_check_finished() */
 };
 

@@ -83,9 +83,7 @@ static void check_entries(struct loader *loader)
 
 /* --- finding templates --- */
 
-/* Whether the file exists and has a section that only templates have, not sweeps or tuned INIs.
- * Also true if the file cannot be read: template_load() says why. */
-static bool is_template(const char *path)
+bool template_is_one(const char *path)
 {
     struct ini_file ini;
     struct stat entry;
@@ -116,7 +114,7 @@ static char *find_nearest(const char *folder, const char *name)
     for (int i = 0; i < count; i++) {
         char *path = alloc_format("%s/%s", folder, files[i]->d_name);
         files[i]->d_name[strlen(files[i]->d_name) - 4] = '\0';
-        if (is_template(path))
+        if (template_is_one(path))
             names[found++] = files[i]->d_name;
         free(path);
     }
@@ -171,7 +169,7 @@ char *template_find(const struct template_search *search, const char *name, stru
     for (size_t i = 0; i < count && found == NULL; i++) {
         char *folder = folder_of(search, folders[i]);
         char *file = alloc_format("%s/%s.ini", folder, name);
-        if (is_template(file))
+        if (template_is_one(file))
             found = file;
         else if (other == NULL && access(file, F_OK) == 0)
             other = file;

@@ -37,6 +37,10 @@ struct template_search {
     const char *advice; /* how to name another: "with --templates" */
 };
 
+/* Whether the file exists and has a section that only templates have, not sweeps or tuned INIs. Also true if the file
+ * cannot be read: template_load() says why. */
+bool template_is_one(const char *path);
+
 /* The path of template `name`, a new string. NULL with ERROR_CONFIG, which has no place, if there is none. */
 char *template_find(const struct template_search *search, const char *name, struct error *error);
 

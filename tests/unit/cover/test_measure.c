@@ -362,7 +362,10 @@ static struct quality make_cover(time_formula *formula, double noise, double bud
         fail_msg("%s", error.message);
     list_variants(&sweep.kernels[0]);
     (void)remove("tuned.ini");
-    assert_int_equal(cover_session_init(&session, &sweep, &sweep.kernels[0], &run, &error), 0);
+    assert_int_equal(cover_session_init(&session, &sweep,
+                                        &(struct sweep_request){.path = sweep.path},
+                                        &sweep.kernels[0], &run, &error),
+                     0);
     if (cover_measure(&session, &error) != 0 || cover_entry_make(&session, &entry, &error) != 0 ||
         tuned_file_update("tuned.ini", &entry, 1, &taken, &error) != 0)
         fail_msg("%s", error.message);
@@ -493,7 +496,10 @@ COVER_TEST(estimates_of_many_candidates_are_known)
     if (sweep_open(&sweep, &request, &error) != 0)
         fail_msg("%s", error.message);
     list_variants(&sweep.kernels[0]);
-    assert_int_equal(cover_session_init(&session, &sweep, &sweep.kernels[0], &run, &error), 0);
+    assert_int_equal(cover_session_init(&session, &sweep,
+                                        &(struct sweep_request){.path = sweep.path},
+                                        &sweep.kernels[0], &run, &error),
+                     0);
     assert_int_equal(cover_entry_check(&session, &error), 0);
     begin_study(&session, size, &study);
     for (size_t i = 0; i < machine.count; i++) {
