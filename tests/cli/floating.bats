@@ -47,6 +47,21 @@ compared() {
     equal "$(compared 'close(1, 1)' 'nan_equal = yes')" wrong_result
 }
 
+@test "infinities and NaN are constants that floating-point types can hold" {
+    for special in inf -inf nan; do
+        sed "s/^fill = .*/fill = constant($special)/;s/^reference = .*/reference = constant($special)/
+            /^arguments = in, reference/d;s/^compare.*/compare = exact\nnan_equal = yes/" "$sweeps/templates/scale.ini" |
+            template odd
+        expect 0 run --template odd.ini --set n=4
+        sed -i "s/^reference = .*/reference = constant(0)/" odd.ini
+        expect 1 run --template odd.ini --set n=4
+        has out "out[0] is $special, expected 0"
+    done
+    sed -i '0,/^type = float/s//type = int32/' odd.ini
+    expect 2 run --template odd.ini --set n=4
+    has err "odd.ini:20: elements of type int32 are neither infinite nor NaN"
+}
+
 @test "an infinity is equal to itself alone, whatever the tolerance" {
     array in.npy "$infinity"
     array expected.npy "$infinity"

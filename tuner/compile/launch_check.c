@@ -209,8 +209,9 @@ static int entry_line(const struct template *template, const char *entry)
             return template->launches[i].lines.entry;
     struct helper helper;
     for (size_t i = 0; template_helper(template, i, &helper); i++)
-        if (strcmp(helper.launch->entry, entry) == 0)
-            return helper.launch->lines.entry;
+        for (size_t j = 0; j < helper.count; j++)
+            if (strcmp(helper.launches[j].entry, entry) == 0)
+                return helper.launches[j].lines.entry;
     return 0;
 }
 
@@ -358,12 +359,14 @@ enum outcome launch_check_variant(struct launch_check *check, const struct launc
     return OUTCOME_COMPILED;
 }
 
-static int check_helper(struct launch_check *check, const struct launch *helper,
-                        const struct scope *scope, struct error *error)
+static int check_helper(struct launch_check *check, struct helper helper, const struct scope *scope,
+                        struct error *error)
 {
     const struct compiled_kernel *kernel;
     struct launch_plan launch_plan;
-    int status = find_kernel(check, helper->entry, &kernel, error);
+    int status = 0;
+    for (size_t i = 0; i < helper.count && status == 0; i++)
+        status = find_kernel(check, helper.launches[i].entry, &kernel, error);
     if (status == 0)
         status = launch_plan_helper(&launch_plan, check->template, helper, scope, error);
     if (status != 0)
@@ -385,7 +388,7 @@ int launch_check_helpers(struct launch_check *check, const struct bindings *fixe
     int status = 0;
     variant_defaults(check->template, &defaults);
     for (size_t i = 0; status == 0 && template_helper(check->template, i, &helper); i++)
-        status = check_helper(check, helper.launch, &scope, error);
+        status = check_helper(check, helper, &scope, error);
     bindings_release(&defaults);
     return status;
 }

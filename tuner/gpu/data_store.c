@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "template/dependencies.h"
+#include "template/fill.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,13 +55,31 @@ static bool is_scratch(const struct data_store *store, size_t member)
     return is_buffer(store, member) && store->template->buffers[member].access == ACCESS_SCRATCH;
 }
 
+static const struct expectation *expectation_of(const struct data_store *store, size_t member)
+{
+    return &store->template->expectations[member - store->template->buffer_count];
+}
+
+/* Whether both are one member, or expected results that one run of the template's references fills. */
+static bool are_together(const struct data_store *store, size_t a, size_t b)
+{
+    return a == b || (!is_buffer(store, a) && !is_buffer(store, b) &&
+                      expectation_of(store, a)->kind == EXPECT_LAUNCHES &&
+                      expectation_of(store, b)->kind == EXPECT_LAUNCHES);
+}
+
+/* Whether a helper computes it. */
+static bool has_reference(const struct data_store *store, size_t member)
+{
+    return !is_buffer(store, member) && (expectation_of(store, member)->kind == EXPECT_REFERENCE ||
+                                         expectation_of(store, member)->kind == EXPECT_LAUNCHES);
+}
+
 /* The parameters that a member depends on (template/dependencies.h). */
 static uint64_t depends_on(const struct data_store *store, size_t member)
 {
-    const struct template *template = store->template;
-    return is_buffer(store, member)
-               ? template->buffers[member].depends
-               : template->expectations[member - template->buffer_count].depends;
+    return is_buffer(store, member) ? store->template->buffers[member].depends
+                                    : expectation_of(store, member)->depends;
 }
 
 static bool is_dependent(const struct data_store *store, size_t member)
@@ -174,6 +193,21 @@ struct making {
     struct error *error;
 };
 
+/* Makes room by freeing what the variant being served does not use. */
+static int allocate_memory(const struct making *making, enum element_type type, uint64_t length,
+                           struct device_buffer *buffer)
+{
+    struct data_store *store = making->store;
+    int status;
+    do
+        status = device_buffer_new(store->device, buffer, NULL, type, length, making->error);
+    while (status == ERROR_DEVICE && store->device->last == CUDA_ERROR_OUT_OF_MEMORY &&
+           (remove_places(store) || remove_oldest(store)));
+    if (status != 0)
+        *buffer = (struct device_buffer){0};
+    return status;
+}
+
 static int allocate(const struct making *making, const struct data_item *item,
                     enum element_type type, uint64_t length, struct device_buffer *buffer)
 {
@@ -185,14 +219,8 @@ static int allocate(const struct making *making, const struct data_item *item,
                (bytes > store->limit_bytes || store->kept_bytes > store->limit_bytes - bytes))
             if (!remove_oldest(store))
                 break;
-    int status;
-    do
-        status = device_buffer_new(store->device, buffer, NULL, type, length, making->error);
-    while (status == ERROR_DEVICE && store->device->last == CUDA_ERROR_OUT_OF_MEMORY &&
-           (remove_places(store) || remove_oldest(store)));
-    if (status != 0)
-        *buffer = (struct device_buffer){0};
-    else if (dependent)
+    int status = allocate_memory(making, type, length, buffer);
+    if (status == 0 && dependent)
         store->kept_bytes += buffer->bytes;
     return status;
 }
@@ -257,29 +285,52 @@ static int look(const struct making *making, const struct device_buffer *buffer,
     return status != 0 ? status : fetch_sums(making, seen, SEEN);
 }
 
-/* Variants must not be blamed for what a helper does to their data: it may write to `own` and, since
- * they are poisoned again, to outputs, but not beyond them. */
-static int check_helper(const struct making *making, const struct helper_run *run,
-                        const struct device_buffer *own, uint64_t (*before)[SEEN])
+/* A helper while it runs: what it may write to, which are parts of no variant's data, or what it fills; and what the
+ * other buffers held before. */
+struct running {
+    const struct making *making;
+    const char *what;
+    struct device_buffer *own;
+    size_t own_count;
+    uint64_t (*before)[SEEN];
+};
+
+static bool is_own(const struct running *running, const struct device_buffer *buffer)
 {
+    for (size_t i = 0; i < running->own_count; i++)
+        if (running->own[i].base == buffer->base)
+            return true;
+    return false;
+}
+
+/* Variants must not be blamed for what a helper does to their data: it may write to its own and, since
+ * they are poisoned again, to outputs, but not beyond them. */
+static int check_helper(void *user, const struct launch *launch, struct error *error)
+{
+    const struct running *running = user;
+    const struct making *making = running->making;
     const struct template *template = making->store->template;
     uint64_t seen[SEEN];
-    int status = look(making, own, seen);
-    if (status == 0 && seen[SEEN_DAMAGE] != 0)
-        status = error_set_at(making->error, ERROR_CONFIG, template->path, run->launch->line,
-                              "%s '%s' writes outside its result", run->what, run->launch->entry);
+    int status = 0;
+    for (size_t i = 0; i < running->own_count && status == 0; i++) {
+        status = look(making, &running->own[i], seen);
+        if (status == 0 && seen[SEEN_DAMAGE] != 0)
+            status = error_set_at(error, ERROR_CONFIG, template->path, launch->line,
+                                  "%s '%s' writes outside its result%s", running->what,
+                                  launch->entry, running->own_count > 1 ? "s or scratch" : "");
+    }
     for (size_t i = 0; i < template->buffer_count && status == 0; i++) {
         const struct device_buffer *buffer = &making->data->buffers[i];
-        if (buffer->base == 0 || buffer->base == own->base)
+        if (buffer->base == 0 || is_own(running, buffer))
             continue;
         status = look(making, buffer, seen);
-        bool outside = status == 0 && seen[SEEN_DAMAGE] != before[i][SEEN_DAMAGE];
+        bool outside = status == 0 && seen[SEEN_DAMAGE] != running->before[i][SEEN_DAMAGE];
         bool changed = status == 0 && template->buffers[i].access != ACCESS_WRITE &&
-                       seen[SEEN_CONTENTS] != before[i][SEEN_CONTENTS];
+                       seen[SEEN_CONTENTS] != running->before[i][SEEN_CONTENTS];
         if (outside || changed)
             status =
-                error_set_at(making->error, ERROR_CONFIG, template->path, run->launch->line,
-                             "%s '%s' %s buffer '%s'", run->what, run->launch->entry,
+                error_set_at(error, ERROR_CONFIG, template->path, launch->line,
+                             "%s '%s' %s buffer '%s'", running->what, launch->entry,
                              outside ? "writes outside" : "changes", template->buffers[i].name);
     }
     making->store->spoilt = making->store->spoilt || status == ERROR_CONFIG;
@@ -287,16 +338,23 @@ static int check_helper(const struct making *making, const struct helper_run *ru
 }
 
 /* Variants may have run on the data before. A helper finds it as every variant does, and leaves it
- * so. It may write to `own`. */
+ * so. */
 static int run_helper(const struct making *making, struct helper_run *run,
-                      const struct device_buffer *own)
+                      struct device_buffer *own, size_t own_count)
 {
     const struct data_store *store = making->store;
     struct error *error = making->error;
-    uint64_t(*before)[SEEN] = alloc_zeroed(store->template->buffer_count, sizeof *before);
+    struct running running = {
+        .making = making,
+        .what = run->what,
+        .own = own,
+        .own_count = own_count,
+        .before = alloc_zeroed(store->template->buffer_count, sizeof *running.before)};
+    run->after = check_helper;
+    run->user = &running;
     int status = device_data_restore(making->data, store->device, error);
-    if (status == 0) /* a variant may have damaged them */
-        status = device_buffer_guard(store->device, own, GUARD_PATTERN, error);
+    for (size_t i = 0; i < own_count && status == 0; i++) /* a variant may have damaged them */
+        status = device_buffer_guard(store->device, &own[i], GUARD_PATTERN, error);
     for (size_t i = 0; i < store->template->buffer_count && status == 0; i++) {
         const struct device_buffer *buffer = &making->data->buffers[i];
         if (store->template->buffers[i].access == ACCESS_WRITE && buffer->base != 0)
@@ -305,12 +363,10 @@ static int run_helper(const struct making *making, struct helper_run *run,
     }
     for (size_t i = 0; i < store->template->buffer_count && status == 0; i++)
         if (making->data->buffers[i].base != 0)
-            status = look(making, &making->data->buffers[i], before[i]);
+            status = look(making, &making->data->buffers[i], running.before[i]);
     if (status == 0)
         status = helper_code_run(store->helpers, run, &making->scope, error);
-    if (status == 0)
-        status = check_helper(making, run, own, before);
-    free(before);
+    free(running.before);
     return status != 0 ? status : device_data_restore(making->data, store->device, error);
 }
 
@@ -318,7 +374,7 @@ static int fill_by_kernel(const struct making *making, struct data_item *item)
 {
     const struct data_store *store = making->store;
     const struct launch *kernel = store->template->buffers[item->member].fill.kernel;
-    struct helper_run run = {.launch = kernel,
+    struct helper_run run = {.helper = {kernel, 1},
                              .what = "fill",
                              .elements = item->buffer.length,
                              .buffers = making->data->buffers};
@@ -326,7 +382,7 @@ static int fill_by_kernel(const struct making *making, struct data_item *item)
     int status = device_buffer_poison(store->device, &item->buffer,
                                       element_poison(item->buffer.type), making->error);
     if (status == 0)
-        status = run_helper(making, &run, &item->buffer);
+        status = run_helper(making, &run, &item->buffer, 1);
     if (status == 0)
         status = sum_item(making, item);
     if (status == 0 && item->buffer.length > 0 && item->sums[SUM_POISONED] == item->buffer.length)
@@ -373,11 +429,15 @@ static int allocate_buffer(const struct making *making, struct data_item *item)
 static int check_reference(const struct making *making, const struct expectation *expectation,
                            const struct data_item *item)
 {
-    if (expectation->kind != EXPECT_REFERENCE || expectation->compare == COMPARE_UNORDERED ||
-        item->buffer.length == 0 || item->sums[SUM_POISONED] < item->buffer.length)
+    if (expectation->compare == COMPARE_UNORDERED || item->buffer.length == 0 ||
+        item->sums[SUM_POISONED] < item->buffer.length)
         return 0;
-    return error_set_at(making->error, ERROR_CONFIG, making->store->template->path,
-                        expectation->line,
+    const struct template *template = making->store->template;
+    if (expectation->kind == EXPECT_LAUNCHES)
+        return error_set_at(making->error, ERROR_CONFIG, template->path, expectation->line,
+                            "no reference wrote to expected(%s)",
+                            template->buffers[expectation->buffer].name);
+    return error_set_at(making->error, ERROR_CONFIG, template->path, expectation->line,
                         "reference '%s' wrote nothing; does it write to its argument `reference`?",
                         expectation->reference.entry);
 }
@@ -395,54 +455,75 @@ static int expected_type(const struct making *making, const struct expectation *
     return status;
 }
 
-static const struct expectation *expectation_of(const struct data_store *store,
-                                                const struct data_item *item)
-{
-    return &store->template->expectations[item->member - store->template->buffer_count];
-}
-
-/* The contents of an expected result that has its memory. */
-static int compute_expectation(const struct making *making, struct data_item *item)
+/* The scratch buffers that a reference uses, one per template->buffers[i], as a variant would find them. */
+static int make_scratch(const struct making *making, const struct helper *helper,
+                        struct device_buffer *scratch)
 {
     const struct data_store *store = making->store;
-    const struct expectation *expectation = expectation_of(store, item);
-    struct helper_run run = {.launch = &expectation->reference,
-                             .what = "reference",
-                             .elements = item->buffer.length,
-                             .buffers = making->data->buffers,
-                             .reference = &item->buffer};
     int status = 0;
-    if (expectation->kind == EXPECT_REFERENCE)
-        status = device_buffer_poison(store->device, &item->buffer,
-                                      element_poison(item->buffer.type), making->error);
+    for (size_t i = 0; i < store->template->buffer_count && status == 0; i++) {
+        const struct buffer *buffer = &store->template->buffers[i];
+        enum element_type type;
+        uint64_t length;
+        if (buffer->access != ACCESS_SCRATCH || !helper_uses_buffer(helper, buffer->name))
+            continue;
+        status = buffer_describe(buffer, &making->scope, &type, &length, making->error);
+        if (status == 0)
+            status = allocate_memory(making, type, length, &scratch[i]);
+        if (status == 0)
+            status = device_buffer_fill(store->device, &scratch[i], &buffer->fill, FILL_USUAL_DATA,
+                                        &making->scope, making->error);
+        if (status == 0)
+            status = device_buffer_clear_border(store->device, &scratch[i], &buffer->fill,
+                                                &making->scope, making->error);
+        status = template_in_buffer(store->template, i, status, making->error);
+    }
+    return status;
+}
+
+/* Runs the reference of an expectation, for all that it fills: they have their memory in the variant's data. */
+static int run_reference(const struct making *making, size_t member)
+{
+    const struct data_store *store = making->store;
+    const struct template *template = store->template;
+    struct helper_run run = {.helper = expectation_helper(template, expectation_of(store, member)),
+                             .what = "reference",
+                             .buffers = making->data->buffers,
+                             .expected = making->data->expected};
+    struct device_buffer *scratch = alloc_zeroed(template->buffer_count, sizeof *scratch);
+    struct device_buffer *own = NULL;
+    size_t count = 0;
+    int status = make_scratch(making, &run.helper, scratch);
+    for (size_t i = 0; i < template->expectation_count && status == 0; i++) {
+        const struct device_buffer *buffer = &making->data->expected[i].buffer;
+        if (!are_together(store, template->buffer_count + i, member))
+            continue;
+        status = device_buffer_poison(store->device, buffer, element_poison(buffer->type),
+                                      making->error);
+        run.elements += buffer->length;
+        *ARRAY_APPEND(own, count) = *buffer;
+    }
+    for (size_t i = 0; i < template->buffer_count; i++)
+        if (scratch[i].base != 0)
+            *ARRAY_APPEND(own, count) = scratch[i];
+    run.scratch = scratch;
     if (status == 0)
-        status = expectation->kind == EXPECT_REFERENCE
-                     ? run_helper(making, &run, &item->buffer)
-                     : device_buffer_fill(store->device, &item->buffer, &expectation->fill,
-                                          store->data_set, &making->scope, making->error);
-    if (status == 0)
-        status = sum_item(making, item);
-    return status != 0 ? status : check_reference(making, expectation, item);
+        status = run_helper(making, &run, own, count);
+    for (size_t i = 0; i < template->buffer_count; i++)
+        device_buffer_free(store->device, &scratch[i]);
+    free(scratch);
+    free(own);
+    return status;
 }
 
 static int allocate_expectation(const struct making *making, struct data_item *item)
 {
-    const struct expectation *expectation = expectation_of(making->store, item);
+    const struct expectation *expectation = expectation_of(making->store, item->member);
     enum element_type type;
     int status = expected_type(making, expectation, &type);
     return status != 0 ? status
                        : allocate(making, item, type,
                                   making->data->buffers[expectation->buffer].length, &item->buffer);
-}
-
-/* The contents of an item that has its memory. */
-static int fill(const struct making *making, struct data_item *item)
-{
-    int status = is_buffer(making->store, item->member) ? fill_buffer(making, item)
-                                                        : compute_expectation(making, item);
-    item->stale = status != 0;
-    item->intact = 0;
-    return status;
 }
 
 /* --- serving a variant --- */
@@ -472,18 +553,18 @@ static int move(const struct making *making, struct data_item *item, size_t plac
                                         &store->place_bytes, making->error);
 }
 
-/* Adds an item with its buffers and contents. */
-static int make(const struct making *making, size_t member, const struct bindings *parameters)
+/* Adds an item with its memory. */
+static int add(const struct making *making, size_t member, const struct bindings *parameters)
 {
     struct data_store *store = making->store;
     struct data_item *item = alloc_zeroed(1, sizeof *item);
-    *item = (struct data_item){
-        .member = member, .key = key_of(store, member, parameters), .used = store->time};
+    *item = (struct data_item){.member = member,
+                               .key = key_of(store, member, parameters),
+                               .stale = true,
+                               .used = store->time};
     *ARRAY_APPEND(store->list, store->count) = item;
     int status = is_buffer(store, member) ? allocate_buffer(making, item)
                                           : allocate_expectation(making, item);
-    if (status == 0)
-        status = fill(making, item);
     for (size_t i = 0; status != 0 && i < store->count; i++)
         if (store->list[i] == item) {
             remove_at(store, i);
@@ -492,19 +573,70 @@ static int make(const struct making *making, size_t member, const struct binding
     return status;
 }
 
-/* Gives the variant one buffer or expected result. */
+/* The contents of an item that has its memory, and whose reference has run. */
+static int fill(const struct making *making, struct data_item *item)
+{
+    struct data_store *store = making->store;
+    int status = 0;
+    if (is_buffer(store, item->member)) {
+        status = fill_buffer(making, item);
+    } else {
+        const struct expectation *expectation = expectation_of(store, item->member);
+        const bool computed = has_reference(store, item->member);
+        if (!computed)
+            status = device_buffer_fill(store->device, &item->buffer, &expectation->fill,
+                                        store->data_set, &making->scope, making->error);
+        if (status == 0)
+            status = sum_item(making, item);
+        if (status == 0 && computed)
+            status = check_reference(making, expectation, item);
+    }
+    item->stale = status != 0;
+    item->intact = 0;
+    return status;
+}
+
+/* Finds a member or makes its memory. Sets `*stale` if it needs contents. */
+static int take_memory(const struct making *making, size_t member,
+                       const struct bindings *parameters, size_t place, bool *stale)
+{
+    struct data_store *store = making->store;
+    struct data_item *item = find(store, member, parameters);
+    int status = item != NULL ? move(making, item, place) : add(making, member, parameters);
+    if (status != 0)
+        return status;
+    item = find(store, member, parameters);
+    *stale = *stale || item->stale;
+    if (!is_buffer(store, member)) /* the reference finds its results there */
+        give(store, item, making->data);
+    return 0;
+}
+
+/* Gives the variant a buffer or an expected result, and all that is made together with it. */
 static int take(const struct making *making, size_t member, const struct bindings *parameters,
                 size_t place)
 {
     struct data_store *store = making->store;
-    struct data_item *item = find(store, member, parameters);
-    bool stale = item != NULL && item->stale;
-    int status = item != NULL ? move(making, item, place) : make(making, member, parameters);
-    if (status == 0 && stale)
-        status = fill(making, item);
-    store->refills += stale || item == NULL;
-    if (status == 0)
-        give(store, item != NULL ? item : find(store, member, parameters), making->data);
+    const size_t count = member_count(store);
+    bool stale = false;
+    int status = 0;
+    for (size_t i = 0; i < member; i++)
+        if (are_together(store, i, member))
+            return 0;
+    for (size_t i = member; i < count && status == 0; i++)
+        if (are_together(store, i, member))
+            status = take_memory(making, i, parameters, place, &stale);
+    if (status == 0 && stale && has_reference(store, member))
+        status = run_reference(making, member);
+    for (size_t i = member; i < count && status == 0; i++) {
+        if (!are_together(store, i, member))
+            continue;
+        struct data_item *item = find(store, i, parameters);
+        status = stale ? fill(making, item) : 0;
+        if (status == 0)
+            give(store, item, making->data);
+    }
+    store->refills += stale;
     return status;
 }
 

@@ -23,12 +23,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct expected {
-    struct device_buffer buffer;
-    uint64_t sums[SUMS];
-    uint64_t fingerprint;
-};
-
 /*
  * What one variant works on and is compared with. It belongs to the store, which may free it whenever another
  * variant needs memory: ask the store for it again before each use. The addresses of `buffers` stay the same,

@@ -113,12 +113,13 @@ static void free_texture(struct device_context *device, const struct step_argume
 static const struct device_buffer *find(const struct argument_buffers *buffers, size_t index)
 {
     static const struct device_buffer null = {0};
+    const size_t count = buffers->template->buffer_count;
     if (index == STEP_NULL)
         return &null;
-    if (index == STEP_REFERENCE)
-        return buffers->reference;
     if (index == STEP_WRONG)
         return buffers->wrong;
+    if (index >= count)
+        return buffers->expected != NULL ? &buffers->expected[index - count].buffer : NULL;
     if (buffers->template->buffers[index].access != ACCESS_SCRATCH)
         return &buffers->problem[index];
     return buffers->scratch != NULL ? &buffers->scratch[index] : NULL;

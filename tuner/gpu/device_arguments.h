@@ -13,10 +13,10 @@
 struct argument_buffers {
     struct device_context *device;
     const struct template *template;
-    struct device_buffer *problem;   /* one per template->buffers[i], as is … */
-    struct device_buffer *scratch;   /* the variant's; NULL: the launch is a helper's */
-    struct device_buffer *reference; /* a reference's output, what a verifier compares with; NULL */
-    struct device_buffer *wrong;     /* a verifier's counter; NULL */
+    struct device_buffer *problem; /* one per template->buffers[i], as is … */
+    struct device_buffer *scratch; /* the variant's, or a reference's own; NULL: none */
+    struct expected *expected;     /* one per template->expectations[i]; NULL: of a variant */
+    struct device_buffer *wrong;   /* a verifier's counter; NULL */
 };
 
 /*

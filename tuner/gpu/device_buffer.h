@@ -94,6 +94,13 @@ enum { SUM_UNORDERED, SUM_POISONED, SUM_POISONED_PLACES, SUMS };
 int device_buffer_sums(struct device_context *device, const struct device_buffer *buffer,
                        unsigned char poison, CUdeviceptr sums, struct error *error);
 
+/* An expected result, as it was made. */
+struct expected {
+    struct device_buffer buffer;
+    uint64_t sums[SUMS];
+    uint64_t fingerprint;
+};
+
 /* Queues adding a checksum of the buffer's bytes and their places to the number at `sum`. */
 int device_buffer_fingerprint(struct device_context *device, const struct device_buffer *buffer,
                               CUdeviceptr sum, struct error *error);

@@ -130,12 +130,19 @@ static int fill_symbols(const struct helper_code *code, const struct helper_run 
 }
 
 /* An error gets the template's line: a helper that fails is the template's fault, not a variant's. */
-static int launch_helper(const struct helper_code *code, struct helper_run *run, struct step *step,
-                         void **arguments, struct error *error)
+static int launch_step(const struct helper_code *code, const struct helper_run *run,
+                       struct step *step, struct error *error)
 {
     struct device_context *device = code->device;
+    const struct argument_buffers buffers = {.device = device,
+                                             .template = code->template,
+                                             .problem = run->buffers,
+                                             .scratch = run->scratch,
+                                             .expected = run->expected,
+                                             .wrong = run->wrong};
+    void **arguments = NULL;
     CUfunction function;
-    int status = fill_symbols(code, run, error);
+    int status = device_arguments_make(&buffers, step, &arguments, error);
     if (status == 0)
         status = CUDA(device, cuModuleGetFunction, &function, code->module,
                       compilation_symbol(&code->compilation, step->entry));
@@ -145,40 +152,35 @@ static int launch_helper(const struct helper_code *code, struct helper_run *run,
         status = module_queue(device, step, function, arguments, error);
     if (status == 0)
         status = device_synchronise(device, error);
+    free(arguments);
+    if (status == 0 && run->after != NULL)
+        return run->after(run->user, step->launch, error);
     if (status != ERROR_DEVICE)
         return status;
     struct error inner = *error;
-    return error_set_at(error, ERROR_DEVICE, code->template->path, run->launch->line,
-                        "%s '%s': %.1400s", run->what, run->launch->entry, inner.message);
+    return error_set_at(error, ERROR_DEVICE, code->template->path, step->launch->line,
+                        "%s '%s': %.1400s", run->what, step->entry, inner.message);
 }
 
 int helper_code_run(const struct helper_code *code, struct helper_run *run,
                     const struct scope *scope, struct error *error)
 {
-    const struct argument_buffers buffers = {.device = code->device,
-                                             .template = code->template,
-                                             .problem = run->buffers,
-                                             .reference = run->reference,
-                                             .wrong = run->wrong};
+    const struct launch *launch = run->helper.launches;
     struct launch_plan launch_plan = {0};
-    void **arguments = NULL;
     if (code->module == NULL)
-        return error_set(error, ERROR_WORKER, "'open' needs a 'reference' for '%s'",
-                         run->launch->entry);
-    int status = launch_plan_helper(&launch_plan, code->template, run->launch, scope, error);
+        return error_set(error, ERROR_WORKER, "'open' needs a 'reference' for '%s'", launch->entry);
+    int status = launch_plan_helper(&launch_plan, code->template, run->helper, scope, error);
     if (status != 0)
         return status;
     status = launch_arguments_check(&launch_plan, code->template, &code->compilation, error);
-    if (status == 0 && launch_plan.step_count > 0) {
-        status = device_arguments_make(&buffers, &launch_plan.steps[0], &arguments, error);
-        if (status == 0)
-            status = launch_helper(code, run, &launch_plan.steps[0], arguments, error);
-    } else if (status == 0 && run->elements > 0) {
-        status = error_set_at(error, ERROR_CONFIG, code->template->path, run->launch->line,
+    if (status == 0 && launch_plan.step_count > 0)
+        status = fill_symbols(code, run, error);
+    else if (status == 0 && run->elements > 0)
+        status = error_set_at(error, ERROR_CONFIG, code->template->path, launch->line,
                               "%s '%s' has no blocks or no threads, but its buffer has elements",
-                              run->what, run->launch->entry);
-    }
-    free(arguments);
+                              run->what, launch->entry);
+    for (size_t i = 0; i < launch_plan.step_count && status == 0; i++)
+        status = launch_step(code, run, &launch_plan.steps[i], error);
     device_arguments_free(code->device, &launch_plan);
     launch_plan_release(&launch_plan);
     return status;

@@ -82,16 +82,20 @@ int helper_code_load(struct helper_code *code, struct device_context *device,
 void helper_code_unload(struct helper_code *code);
 
 struct helper_run {
-    const struct launch *launch;
+    struct helper helper;
     const char *what;  /* "reference", for messages */
     uint64_t elements; /* of the buffer that it fills or judges; 0: it may have nothing to do */
-    struct device_buffer *buffers;   /* one per template->buffers[i] */
-    struct device_buffer *reference; /* a reference's output, what a verifier compares with; NULL */
-    struct device_buffer *wrong;     /* a verifier's counter; NULL */
+    struct device_buffer *buffers; /* one per template->buffers[i] */
+    struct device_buffer *scratch; /* the same, its own; NULL: none */
+    struct expected *expected;     /* one per template->expectations[i]; NULL: it has none */
+    struct device_buffer *wrong;   /* a verifier's counter; NULL */
+    /* called after each launch; NULL: nothing is */
+    int (*after)(void *user, const struct launch *launch, struct error *error);
+    void *user;
 };
 
 /*
- * Launches a helper, checked as a variant's launches are, and waits until it has finished. `scope`
+ * Runs a helper's launches, checked as a variant's are, and waits until each has finished. `scope`
  * binds parameters, problem values and device attributes. Returns 0, ERROR_CONFIG if an expression
  * fails, the grid or the block is empty though there are elements, or the arguments are not the
  * kernel's, or ERROR_DEVICE, with the template's line, if the launch or the kernel fails.

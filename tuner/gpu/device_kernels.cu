@@ -22,6 +22,7 @@ struct comparison { /* the host zeroes it first */
     u64 mismatches;     /* elements that differ */
     u64 first_inverted; /* ~(the lowest index of a mismatch) */
     u64 unwritten;      /* mismatches that are still poisoned */
+    u64 misplaced;      /* elements that only one of the two wrote */
 };
 
 enum { GUARDS = 16, GUARD_BYTES = 4096 };
@@ -353,6 +354,8 @@ extern "C" __global__ void autotune_compare(const void *out, int type, const voi
             atomicMax(&result->first_inverted, ~i);
             if (left_out) /* or wrong, with the poison's bits by chance */
                 atomicAdd(&result->unwritten, 1ull);
+            if (left_out != left_reference)
+                atomicAdd(&result->misplaced, 1ull);
         }
     }
 }

@@ -7,19 +7,19 @@
 
 /*
  * What the checks find stands in slots of 64 bits that the checking kernels write and the host reads, SLOTS
- * of each thing that is checked. Of an expectation these are {mismatches, ~first, unwritten} of a comparison,
+ * of each thing that is checked. Of an expectation these are {mismatches, ~first, unwritten, misplaced} of a comparison,
  * or sums (device_buffer.h), and the fingerprint of the expected result; of a buffer, the number of damaged
  * guard bytes, and the fingerprints of what no variant may change, itself or its initial contents, and of
  * the copies that batches work on; of both, the damaged guard bytes of what no variant may change; of a
  * verifier, the sums of its buffer and what it counted; and the sums of the memory for scratch buffers that is
  * not in use. A variant cannot know where the slots are, and they are cleared after its run.
  */
-enum { FOUND_MISMATCHES, FOUND_FIRST_INVERTED, FOUND_UNWRITTEN };
-enum { FOUND_EXPECTED = SUMS };
+enum { FOUND_MISMATCHES, FOUND_FIRST_INVERTED, FOUND_UNWRITTEN, FOUND_MISPLACED };
+enum { FOUND_EXPECTED = SUMS + 1 };
 enum { FOUND_DAMAGED, FOUND_CONSTANT, FOUND_COPIES };
 enum { FOUND_WRONG = SUMS };
-enum { FOUND_AROUND = SUMS + 1 };
-enum { SLOTS = SUMS + 2 };
+enum { FOUND_AROUND = SUMS + 2 };
+enum { SLOTS = SUMS + 3 };
 
 enum checked { CHECKED_EXPECTATION, CHECKED_BUFFER, CHECKED_VERIFIER, CHECKED_ARENA, CHECKED_END };
 
@@ -82,6 +82,30 @@ static int fetch(struct device_problem *problem, struct error *error)
 
 /* --- queueing the checks --- */
 
+/* The names that an expectation's expressions see. */
+struct expectation_scope {
+    struct scope outer, scope;
+};
+
+static const struct scope *scope_of(const struct verify *verify, struct expectation_scope *scope)
+{
+    scope->outer = (struct scope){&verify->problem->fixed, NULL};
+    scope->scope = (struct scope){&verify->variant->parameters, &scope->outer};
+    return &scope->scope;
+}
+
+/* Whether the expectation counts for the variant. */
+static bool applies(const struct verify *verify, size_t index)
+{
+    const struct expectation *expectation = &verify->problem->template.expectations[index];
+    struct expectation_scope scope;
+    bool when = true;
+    return expectation->compare != COMPARE_NONE &&
+           (expectation->when == NULL ||
+            expression_boolean(expectation->when, scope_of(verify, &scope), &when, NULL) != 0 ||
+            when);
+}
+
 /* Compares the elements of an expectation from `first` on. */
 static int compare(const struct verify *verify, size_t index, uint64_t first, struct error *error)
 {
@@ -90,9 +114,8 @@ static int compare(const struct verify *verify, size_t index, uint64_t first, st
     const struct expectation *expectation = &problem->template.expectations[index];
     const struct device_buffer *out = &variant->data.buffers[expectation->buffer];
     const struct device_buffer *reference = &variant->data.expected[index].buffer;
-    const struct scope outer = {&problem->fixed, NULL};
-    const struct scope scope = {&variant->parameters, &outer};
-    struct evaluation evaluation = {&scope, error, 0};
+    struct expectation_scope scope;
+    struct evaluation evaluation = {scope_of(verify, &scope), error, 0};
     double absolute = evaluate_real(&evaluation, expectation->absolute, 0);
     double relative = evaluate_real(&evaluation, expectation->relative, 0);
     if (evaluation.status != 0)
@@ -118,7 +141,7 @@ static int queue_expectation(const struct verify *verify, size_t index, struct e
     const struct device_problem *problem = verify->problem;
     const struct expectation *expectation = &problem->template.expectations[index];
     const struct device_buffer *out = &verify->variant->data.buffers[expectation->buffer];
-    if (expectation->compare == COMPARE_NONE)
+    if (!applies(verify, index))
         return 0;
     return expectation->compare == COMPARE_UNORDERED
                ? device_buffer_sums(problem->device, out, element_poison(out->type),
@@ -228,13 +251,12 @@ static int run_verifier(const struct verify *verify, size_t index, struct error 
                                   .type = ELEMENT_UINT64,
                                   .length = 1,
                                   .bytes = sizeof(uint64_t)};
-    struct helper_run run = {.launch = &verifier->launch,
+    struct helper_run run = {.helper = {&verifier->launch, 1},
                              .what = "verifier",
                              .elements = variant->data.buffers[verifier->buffer].length,
                              .buffers = variant->data.buffers,
+                             .expected = variant->data.expected,
                              .wrong = &wrong};
-    if (verifier->expectation < problem->template.expectation_count)
-        run.reference = &variant->data.expected[verifier->expectation].buffer;
     int status =
         device_buffer_sums(problem->device, &variant->data.buffers[verifier->buffer],
                            device_variant_poison(variant, verifier->buffer,
@@ -244,6 +266,16 @@ static int run_verifier(const struct verify *verify, size_t index, struct error 
 }
 
 /* --- judging what was found --- */
+
+/* How many elements may differ. */
+static uint64_t allowed_mismatches(const struct verify *verify,
+                                   const struct expectation *expectation, uint64_t length)
+{
+    struct expectation_scope scope;
+    struct evaluation evaluation = {scope_of(verify, &scope), NULL, 0};
+    double share = evaluate_real(&evaluation, expectation->mismatches, 0);
+    return share > 0 && share <= 0.5 ? (uint64_t)(share * (double)length) : 0;
+}
 
 static bool judge_comparison(struct verify *verify, size_t index)
 {
@@ -255,16 +287,21 @@ static bool judge_comparison(struct verify *verify, size_t index)
     const char *name = problem->template.buffers[expectation->buffer].name;
     char actual[ELEMENT_TEXT_BYTES];
     char expected[ELEMENT_TEXT_BYTES];
-    if (found[FOUND_MISMATCHES] == 0)
+    uint64_t allowed = allowed_mismatches(verify, expectation, out->length);
+    if (found[FOUND_MISMATCHES] == 0 ||
+        (found[FOUND_MISMATCHES] <= allowed && found[FOUND_MISPLACED] == 0))
         return true;
+    char allows[64] = "";
+    if (expectation->mismatches != NULL)
+        (void)snprintf(allows, sizeof allows, " (mismatches allows %" PRIu64 ")", allowed);
     uint64_t first = ~found[FOUND_FIRST_INVERTED];
     device_buffer_element_text(problem->device, out, first, out->type, actual);
     device_buffer_element_text(problem->device, &variant->data.expected[index].buffer, first,
                                out->type, expected);
     (void)snprintf(verify->reason, sizeof verify->reason,
                    "%s[%" PRIu64 "] is %s, expected %s; %" PRIu64 " of %" PRIu64
-                   " elements differ, %" PRIu64 " were not written",
-                   name, first, actual, expected, found[FOUND_MISMATCHES], out->length,
+                   " elements differ%s, %" PRIu64 " were not written",
+                   name, first, actual, expected, found[FOUND_MISMATCHES], out->length, allows,
                    found[FOUND_UNWRITTEN]);
     return false;
 }
@@ -401,7 +438,8 @@ static enum finding judge(struct verify *verify)
     if (!judge_guards(verify))
         return FINDING_DAMAGE;
     for (size_t i = 0; i < template->expectation_count; i++)
-        if (!(template->expectations[i].compare == COMPARE_UNORDERED ? judge_unordered(verify, i)
+        if (applies(verify, i) &&
+            !(template->expectations[i].compare == COMPARE_UNORDERED ? judge_unordered(verify, i)
                                                                      : judge_comparison(verify, i)))
             return FINDING_WRONG;
     return FINDING_RIGHT;
@@ -595,7 +633,7 @@ int verify_differences(struct device_problem *problem, struct device_variant *va
     for (size_t i = 0; i < problem->template.expectation_count && status == 0; i++) {
         enum compare_kind compare = problem->template.expectations[i].compare;
         uint64_t first = 0;
-        bool found = compare == COMPARE_EXACT || compare == COMPARE_CLOSE;
+        bool found = compare != COMPARE_UNORDERED && applies(&verify, i);
         while (found && status == 0 && *count < most) {
             status = next_difference(&verify, i, &first, &found, &differences[*count], error);
             *count += status == 0 && found;

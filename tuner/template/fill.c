@@ -48,6 +48,8 @@ int fill_read_numbers(const struct fill *fill, enum element_type type, uint64_t 
     struct evaluation evaluation = {scope, error, 0};
     *numbers = (struct fill_numbers){.a = evaluate_real(&evaluation, fill->arguments[0], 0),
                                      .b = evaluate_real(&evaluation, fill->arguments[1], 0)};
+    if (!isfinite(fill->special))
+        numbers->a = fill->special;
     int64_t seed = evaluate_integer(&evaluation, fill->arguments[2], 0);
     numbers->key = key_of(fill, seed, data_set);
     if (!converted && !element_is_floating(type))

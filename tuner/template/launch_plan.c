@@ -21,11 +21,11 @@ enum { ITERATION_LIMIT = 16 * STEP_LIMIT };
 struct planning {
     struct launch_plan *launch_plan;
     const struct template *template;
-    const struct launch *launch; /* the current one */
-    const struct kernel_lookup *lookup;
-    struct evaluation values; /* in local_scope */
-    struct bindings local;    /* loop variable, names of buffers */
-    struct bindings stats;    /* resource usage of the current launch */
+    const struct launch *launch;        /* the current one */
+    const struct kernel_lookup *lookup; /* NULL: of a helper */
+    struct evaluation values;           /* in local_scope */
+    struct bindings local;              /* loop variable, names of buffers */
+    struct bindings stats;              /* resource usage of the current launch */
     struct scope local_scope; /* local, stats, NAME_grid of earlier launches, the caller's scope */
     struct scope stats_scope;
     struct scope names_scope;
@@ -291,7 +291,7 @@ static void add_step(struct planning *planning, const struct kernel_info *info, 
     check_residency(planning, info, &step, blocks_per_sm);
     int64_t blocks = step_blocks(&step);
     int64_t threads = step_threads(&step);
-    if (planning->values.status == 0 && first)
+    if (planning->values.status == 0 && first && planning->lookup != NULL)
         bind_extents(launch_plan, launch, blocks, threads);
     if (planning->values.status != 0 || blocks == 0 || threads == 0) {
         step_release(&step);
@@ -318,7 +318,8 @@ static void repeat(struct planning *planning, const struct loop *loop,
     const struct value *counted = bindings_find(&planning->local, "iteration");
     const struct value outer = counted != NULL ? *counted : value_integer(0);
     struct value variable = evaluate_value(&planning->values, loop->from, value_integer(0));
-    for (size_t i = 0; i < loop->count; i++) /* what an iteration of the loop around it left */
+    for (size_t i = 0; planning->lookup != NULL && i < loop->count;
+         i++) /* what an iteration of the loop around it left */
         bind_extents(planning->launch_plan, &loop->first[i], 0, 0);
     for (int64_t iteration = 0; planning->values.status == 0; iteration++) {
         bindings_set(&planning->local, loop->name, variable);
@@ -344,18 +345,20 @@ static void add_launch(struct planning *planning)
 {
     const struct launch *launch = planning->launch;
     const struct kernel_lookup *lookup = planning->lookup;
-    struct kernel_info info;
-    bindings_release(&planning->stats);                /* the previous launch's */
-    bind_extents(planning->launch_plan, launch, 0, 0); /* an earlier iteration's */
+    struct kernel_info info = {0};
+    bindings_release(&planning->stats); /* the previous launch's */
     bool active = evaluate_boolean(&planning->values, launch->when, true);
-    if (planning->values.status == 0 && active)
-        planning->values.status =
-            lookup->info(lookup->user, launch->entry, &info, planning->values.error);
+    if (lookup != NULL) {
+        bind_extents(planning->launch_plan, launch, 0, 0); /* an earlier iteration's */
+        if (planning->values.status == 0 && active)
+            planning->values.status =
+                lookup->info(lookup->user, launch->entry, &info, planning->values.error);
+        bind_stat(planning, "registers", info.registers);
+        bind_stat(planning, "spill_bytes", info.spill_bytes);
+        bind_stat(planning, "static_shared_bytes", info.static_shared_bytes);
+    }
     if (planning->values.status != 0 || !active)
         return;
-    bind_stat(planning, "registers", info.registers);
-    bind_stat(planning, "spill_bytes", info.spill_bytes);
-    bind_stat(planning, "static_shared_bytes", info.static_shared_bytes);
     if (launch->loop.name != NULL)
         repeat(planning, &launch->loop, &info);
     else
@@ -391,7 +394,6 @@ static void begin(struct planning *planning, const struct scope *scope)
         const char *name = planning->template->buffers[i].name;
         bindings_set(&planning->local, name, value_word(name));
     }
-    bindings_set(&planning->local, "reference", value_word("reference"));
     bindings_set(&planning->local, "null", value_word("null"));
     planning->names_scope = (struct scope){&launch_plan->names, scope};
     planning->stats_scope = (struct scope){&planning->stats, &planning->names_scope};
@@ -424,22 +426,20 @@ int launch_plan_make(struct launch_plan *launch_plan, const struct template *tem
 }
 
 int launch_plan_helper(struct launch_plan *launch_plan, const struct template *template,
-                       const struct launch *helper, const struct scope *scope, struct error *error)
+                       struct helper helper, const struct scope *scope, struct error *error)
 {
-    struct planning planning = {.launch_plan = launch_plan,
-                                .template = template,
-                                .launch = helper,
-                                .values = {.error = error}};
-    int blocks_per_sm = 0;
+    struct planning planning = {
+        .launch_plan = launch_plan, .template = template, .values = {.error = error}};
     begin(&planning, scope);
-    if (helper->counts)
-        bindings_set(&planning.local, "wrong", value_word("wrong"));
-    struct step *step = ARRAY_APPEND(launch_plan->steps, launch_plan->step_count);
-    make_step(&planning, step, &blocks_per_sm);
-    if (planning.values.status == 0 && (step_blocks(step) == 0 || step_threads(step) == 0)) {
-        step_release(step);
-        launch_plan->step_count = 0;
+    bindings_set(&planning.local, "reference", value_word("reference"));
+    bindings_set(&planning.local, "wrong", value_word("wrong"));
+    for (size_t i = 0; i < template->expectation_count; i++) {
+        char *name = alloc_format(EXPECTED_PREFIX "%s",
+                                  template->buffers[template->expectations[i].buffer].name);
+        bindings_set(&planning.local, name, value_word(name));
+        free(name);
     }
+    add_launches(&planning, helper.launches, helper.count, NULL);
     return end(&planning);
 }
 

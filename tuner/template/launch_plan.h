@@ -72,10 +72,10 @@ struct tensor_map {
     bool fill_nan;
 };
 
-/* In place of a buffer's index: a reference's output, and a verifier's counter. */
-#define STEP_REFERENCE SIZE_MAX
-#define STEP_WRONG (SIZE_MAX - 1)
-#define STEP_NULL (SIZE_MAX - 2) /* a null pointer */
+/* In place of a buffer's index: a verifier's counter, and a null pointer. Behind the buffers, indices are of expected
+ * results. */
+#define STEP_WRONG SIZE_MAX
+#define STEP_NULL (SIZE_MAX - 1)
 
 /* An address in a struct, or addresses in an array of pointers. */
 struct step_pointer {
@@ -86,7 +86,7 @@ struct step_pointer {
 
 struct step_argument {
     enum argument_kind kind;
-    size_t buffer; /* index, STEP_REFERENCE, STEP_WRONG or STEP_NULL */
+    size_t buffer; /* index, STEP_WRONG or STEP_NULL */
     /* A scalar or struct as the kernel has it; owned. For pointers, textures and tensor maps, whoever
      * launches puts the array's address or the object there, and a struct's addresses into it. */
     unsigned char *bytes;
@@ -131,9 +131,9 @@ int launch_plan_make(struct launch_plan *launch_plan, const struct template *tem
                      const struct scope *scope, const struct kernel_lookup *lookup,
                      struct error *error);
 
-/* Makes the plan of a helper (template.h), which has one step, or none if it has nothing to do. */
+/* Makes the plan of a helper (template.h), without steps if it has nothing to do. */
 int launch_plan_helper(struct launch_plan *launch_plan, const struct template *template,
-                       const struct launch *helper, const struct scope *scope, struct error *error);
+                       struct helper helper, const struct scope *scope, struct error *error);
 
 /* The bytes moved and operations done by the template's metrics; 0 for one that it does not state.
  * Returns 0, or ERROR_CONFIG if an expression fails or its value is negative or not finite. */

@@ -175,31 +175,64 @@ void loader_release(struct loader *loader)
 
 /* --- expressions --- */
 
+/* Puts names in place of expected(NAME) in an expression, and adds them to `known`. A new string, or NULL if there are
+ * none. */
+static char *name_expected(struct loader *loader, const char *text, int line, struct names *known)
+{
+    static const char call[] = "expected(";
+    struct template *template = loader->template;
+    char *named = NULL;
+    for (const char *found; (found = strstr(text, call)) != NULL;) {
+        const char *open = found + strlen(call);
+        size_t length = strcspn(open, ")");
+        char *buffer = template_keep(template, alloc_string_n(open, length));
+        if (!loader->expects)
+            loader_fail(loader, line, "only the arguments of a [reference.NAME] can have %s%s)",
+                        call, buffer);
+        if (template_buffer(template, buffer) == template->buffer_count || open[length] == '\0')
+            loader_fail(loader, line, "%s%s) does not name a buffer", call, buffer);
+        if (loader_failed(loader))
+            break;
+        alloc_append(&named, "%.*s" EXPECTED_PREFIX "%s", (int)(found - text), text, buffer);
+        names_add(known, template_keep(template, alloc_format(EXPECTED_PREFIX "%s", buffer)));
+        text = open + length + 1;
+    }
+    if (named != NULL)
+        alloc_append(&named, "%s", text);
+    return named;
+}
+
 struct expression *loader_expression(struct loader *loader, const char *text,
                                      const struct place *at)
 {
     struct template *template = loader->template;
     struct expression *expression = NULL;
+    struct names known = {0};
     if (loader_failed(loader))
         return NULL;
+    names_add_all(&known, at->known->items);
     char *expanded = template_figures_expand(template, text);
-    if (expression_new_expanded(&expression, text, expanded, template->path, at->line,
-                                &loader->error) == 0)
-        *ARRAY_APPEND(template->expressions, template->expression_count) = expression;
-    free(expanded);
-    if (expression != NULL && expression_uses(expression, "iteration") &&
-        !names_have(at->known->items, "iteration")) {
-        loader_fail(
-            loader, at->line,
-            "'%s': `iteration` counts the iterations of a loop, which nothing here is in; a "
-            "launch has a `loop` of its own, or is among the `launches` of a [loop.NAME]",
-            text);
-        return NULL;
+    char *named = name_expected(loader, expanded != NULL ? expanded : text, at->line, &known);
+    if (named != NULL) {
+        free(expanded);
+        expanded = named;
     }
-    if (expression != NULL &&
-        expression_check_names(expression, at->known->items, &loader->error) != 0)
-        expression = NULL;
-    return expression;
+    if (!loader_failed(loader) &&
+        expression_new_expanded(&expression, text, expanded, template->path, at->line,
+                                &loader->error) == 0) {
+        *ARRAY_APPEND(template->expressions, template->expression_count) = expression;
+        if (expression_uses(expression, "iteration") && !names_have(known.items, "iteration"))
+            loader_fail(loader, at->line,
+                        "'%s': `iteration` counts the iterations of a loop, which nothing here is "
+                        "in; a launch has a `loop` of its own, or is among the `launches` of a "
+                        "[loop.NAME]",
+                        text);
+        else
+            (void)expression_check_names(expression, known.items, &loader->error);
+    }
+    free(expanded);
+    free(known.items);
+    return loader_failed(loader) ? NULL : expression;
 }
 
 /* A figure may name those before it. */

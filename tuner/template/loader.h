@@ -18,6 +18,7 @@ struct loader {
     struct names grids;   /* base, and NAME_grid and NAME_block of all launches */
     struct names made;    /* these, in the order of the launches */
     size_t number;        /* of the arguments that are read now (struct argument) */
+    bool expects;         /* expressions may have expected(NAME), the expected result of a buffer */
 };
 
 /* Where a text stands, and what its expressions may name. */
@@ -94,6 +95,9 @@ void loader_read_options(struct loader *loader);
 
 /* [launch.NAME], of which `launch` has the name and line. */
 void loader_read_launch(struct loader *loader, const char *section, struct launch *launch);
+
+/* [reference.NAME], of which `launch` has the name and line. */
+void loader_read_reference(struct loader *loader, const char *section, struct launch *launch);
 
 /* Finds the launches of all [loop.NAME] sections, once their names are known; then reads one. */
 void loader_link_loops(struct loader *loader);

@@ -132,8 +132,7 @@ struct checked {
     const struct template *template;
     const struct scope *scope;
     const struct launch *launch;
-    const struct expectation *expectation; /* NULL: a launch */
-    const char *symbol;                    /* of what was compiled; NULL: not known */
+    const char *symbol; /* of what was compiled; NULL: not known */
 };
 
 static struct given describe(const struct checked *checked, const struct argument *argument)
@@ -145,9 +144,11 @@ static struct given describe(const struct checked *checked, const struct argumen
     const char *text = expression_text(argument->expression);
     given.buffer = text;
     size_t index = template_buffer(template, text);
-    if (checked->expectation != NULL && strcmp(text, "reference") == 0)
-        given.known = template_expected_type(template, checked->expectation, checked->scope,
-                                             &given.type, NULL) == 0;
+    size_t result =
+        template_result(template, checked->launch, expression_expanded(argument->expression));
+    if (result < template->expectation_count)
+        given.known = template_expected_type(template, &template->expectations[result],
+                                             checked->scope, &given.type, NULL) == 0;
     else if (checked->launch->counts && strcmp(text, "wrong") == 0)
         given.type = ELEMENT_UINT64;
     else
@@ -252,23 +253,19 @@ static int check_argument_types(const struct template *template, const struct sc
         status = check_arguments(&checked, error);
     }
     struct helper helper;
-    for (size_t i = 0; status == 0 && template_helper(template, i, &helper); i++) {
-        checked.expectation = helper.expectation;
-        checked.launch = helper.launch;
-        status = check_arguments(&checked, error);
-    }
+    for (size_t i = 0; status == 0 && template_helper(template, i, &helper); i++)
+        for (size_t j = 0; j < helper.count && status == 0; j++) {
+            checked.launch = &helper.launches[j];
+            status = check_arguments(&checked, error);
+        }
     return status;
 }
 
 int argument_types_check_launch(const struct template *template, const struct launch *launch,
                                 const char *symbol, const struct scope *scope, struct error *error)
 {
-    struct checked checked = {
+    const struct checked checked = {
         .template = template, .scope = scope, .launch = launch, .symbol = symbol};
-    struct helper helper;
-    for (size_t i = 0; template_helper(template, i, &helper); i++)
-        if (helper.launch == launch)
-            checked.expectation = helper.expectation;
     return check_arguments(&checked, error);
 }
 
@@ -280,7 +277,7 @@ struct checking {
     struct evaluation evaluation;
 };
 
-static void check_helper(struct checking *checking, const struct launch *helper)
+static void check_helper(struct checking *checking, struct helper helper)
 {
     struct evaluation *evaluation = &checking->evaluation;
     struct launch_plan launch_plan;
@@ -303,10 +300,14 @@ static void check_fill(struct checking *checking, const struct fill *fill, enum 
     if (evaluation->status != 0)
         return;
     if (fill->kind == FILL_KERNEL)
-        check_helper(checking, fill->kernel);
+        check_helper(checking, (struct helper){fill->kernel, 1});
     else if (fill->kind == FILL_FILE && fill_check_file(fill, type, length, &inner) != 0)
         evaluation->status = error_set_at(evaluation->error, ERROR_CONFIG, checking->template->path,
                                           fill->line, "'%s': %.1000s", fill->path, inner.message);
+    else if (!isfinite(fill->special) && !element_is_floating(type))
+        evaluation->status =
+            error_set_at(evaluation->error, ERROR_CONFIG, checking->template->path, fill->line,
+                         "elements of type %s are neither infinite nor NaN", element_name(type));
     else if (fill_has_numbers(fill))
         evaluation->status = fill_read_numbers(fill, type, FILL_USUAL_DATA, evaluation->scope,
                                                &numbers, evaluation->error);
@@ -349,6 +350,15 @@ static void check_tolerance(struct checking *checking, const struct expression *
                           "a tolerance must be a finite number from 0 on");
 }
 
+/* More would leave a result unverified that has most of its elements wrong. */
+static void check_share(struct checking *checking, const struct expression *share)
+{
+    double value = evaluate_real(&checking->evaluation, share, 0);
+    if (!(value >= 0 && value <= 0.5))
+        evaluation_refuse(&checking->evaluation, share,
+                          "the share of mismatches must be from 0 to 0.5");
+}
+
 /* A constant or a file. */
 static void check_expected(struct checking *checking, const struct expectation *expectation)
 {
@@ -382,17 +392,19 @@ static int check_all(const struct template *template, const struct scope *scope,
         if ((expectation->tolerance_depends != 0) == dependent) {
             check_tolerance(&checking, expectation->absolute);
             check_tolerance(&checking, expectation->relative);
+            check_share(&checking, expectation->mismatches);
+            (void)evaluate_boolean(&checking.evaluation, expectation->when, true);
         }
         if ((expectation->depends != 0) != dependent)
             continue;
-        if (expectation->kind == EXPECT_REFERENCE)
-            check_helper(&checking, &expectation->reference);
+        if (expectation->kind == EXPECT_REFERENCE || expectation->kind == EXPECT_LAUNCHES)
+            check_helper(&checking, expectation_helper(template, expectation));
         else
             check_expected(&checking, expectation);
     }
     for (size_t i = 0; i < template->verifier_count; i++)
         if ((template->verifiers[i].depends != 0) == dependent)
-            check_helper(&checking, &template->verifiers[i].launch);
+            check_helper(&checking, (struct helper){&template->verifiers[i].launch, 1});
     return checking.evaluation.status;
 }
 
@@ -407,5 +419,12 @@ int problem_check(const struct template *template, const struct bindings *fixed,
 int problem_check_variant(const struct template *template, const struct scope *scope,
                           struct error *error)
 {
-    return check_all(template, scope, true, error);
+    struct evaluation evaluation = {scope, error, check_all(template, scope, true, error)};
+    bool judged = template->verifier_count > 0;
+    for (size_t i = 0; i < template->expectation_count && !judged; i++)
+        judged = evaluate_boolean(&evaluation, template->expectations[i].when, true);
+    if (evaluation.status == 0 && !judged)
+        return error_set_at(error, ERROR_CONFIG, template->path, template->expectations[0].line,
+                            "no [expect] applies to these values: each has a `when` that is false");
+    return evaluation.status;
 }

@@ -41,17 +41,18 @@ static size_t read_buffer(struct reading *reading, const struct argument *argume
     struct value value = evaluate_value(&reading->values, argument->expression, value_integer(0));
     if (value.kind != VALUE_WORD) {
         fail(reading, argument, "is not a buffer");
-        return STEP_REFERENCE;
+        return 0;
     }
-    if (strcmp(value.as.word, "reference") == 0)
-        return STEP_REFERENCE;
+    size_t result = template_result(template, reading->launch, value.as.word);
+    if (result < template->expectation_count)
+        return template->buffer_count + result;
     if (reading->launch->counts && strcmp(value.as.word, "wrong") == 0)
         return STEP_WRONG;
     size_t index = template_buffer(template, value.as.word);
     if (index < template->buffer_count)
         return index;
     fail(reading, argument, "is not a buffer");
-    return STEP_REFERENCE;
+    return 0;
 }
 
 /* The same, but "null" is a buffer, too. */

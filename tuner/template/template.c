@@ -43,6 +43,21 @@ size_t template_buffer(const struct template *template, const char *name)
     return index;
 }
 
+size_t template_result(const struct template *template, const struct launch *launch,
+                       const char *name)
+{
+    const size_t length = strlen(EXPECTED_PREFIX);
+    size_t index = 0;
+    if (strcmp(name, "reference") == 0)
+        return launch->reference;
+    if (strncmp(name, EXPECTED_PREFIX, length) != 0)
+        return template->expectation_count;
+    while (index < template->expectation_count &&
+           strcmp(template->buffers[template->expectations[index].buffer].name, name + length) != 0)
+        index++;
+    return index;
+}
+
 bool template_compiles_in(const struct template *template, const char *name)
 {
     bool compiled = expression_depends(template->max_registers, name) ||
@@ -304,7 +319,8 @@ void template_release(struct template *template)
         template->parameters,  template->problem,     template->figures,
         template->buffers,     template->launches,    template->expectations,
         template->verifiers,   template->constraints, template->constraint_names,
-        template->loops,       template->name,        template->path};
+        template->references,  template->loops,       template->name,
+        template->path};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     source_release(&template->source);
@@ -325,26 +341,50 @@ bool template_draws_data(const struct template *template)
     return any;
 }
 
+struct helper expectation_helper(const struct template *template,
+                                 const struct expectation *expectation)
+{
+    return expectation->kind == EXPECT_LAUNCHES
+               ? (struct helper){template->references, template->reference_count}
+               : (struct helper){&expectation->reference, 1};
+}
+
 bool template_helper(const struct template *template, size_t index, struct helper *helper)
 {
     for (size_t i = 0; i < template->buffer_count; i++)
         if (template->buffers[i].fill.kind == FILL_KERNEL && index-- == 0) {
-            *helper = (struct helper){template->buffers[i].fill.kernel, NULL};
+            *helper = (struct helper){template->buffers[i].fill.kernel, 1};
             return true;
         }
     for (size_t i = 0; i < template->expectation_count; i++)
         if (template->expectations[i].kind == EXPECT_REFERENCE && index-- == 0) {
-            const struct expectation *expectation = &template->expectations[i];
-            *helper = (struct helper){&expectation->reference, expectation};
+            *helper = expectation_helper(template, &template->expectations[i]);
             return true;
         }
+    if (template->reference_count > 0 && index-- == 0) {
+        *helper = (struct helper){template->references, template->reference_count};
+        return true;
+    }
     if (index >= template->verifier_count)
         return false;
-    const struct verifier *verifier = &template->verifiers[index];
-    *helper = (struct helper){.launch = &verifier->launch};
-    if (verifier->expectation < template->expectation_count)
-        helper->expectation = &template->expectations[verifier->expectation];
+    *helper = (struct helper){&template->verifiers[index].launch, 1};
     return true;
+}
+
+bool helper_launches(const struct helper *helper, const char *entry)
+{
+    for (size_t i = 0; i < helper->count; i++)
+        if (strcmp(helper->launches[i].entry, entry) == 0)
+            return true;
+    return false;
+}
+
+bool helper_uses_buffer(const struct helper *helper, const char *name)
+{
+    for (size_t i = 0; i < helper->count; i++)
+        if (launch_uses_buffer(&helper->launches[i], name))
+            return true;
+    return false;
 }
 
 bool template_has_state(const struct template *template)

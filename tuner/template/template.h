@@ -65,7 +65,8 @@ struct fill {
     const char *buffer; /* its name: the seed, if the arguments have none */
     struct expression *arguments[3];
     size_t argument_count;
-    const char *path;            /* of FILL_FILE, absolute or relative to the current folder */
+    double special;   /* of constant(inf): an infinity or NaN, without arguments; otherwise 0 */
+    const char *path; /* of FILL_FILE, absolute or relative to the current folder */
     char hash[HASH_BYTES];       /* of FILL_FILE: its file must have it (fill.h); "": any */
     struct launch *kernel;       /* of FILL_KERNEL */
     struct expression *border;   /* elements so near to an edge are 0; NULL: none are */
@@ -198,6 +199,7 @@ struct launch {
     struct expression *shared_carveout;    /* NULL: the driver's choice */
     bool main;
     bool counts;              /* a verifier, which has the argument `wrong` */
+    size_t reference;         /* index of the expectation that the argument `reference` is */
     struct loop loop;         /* its own, of this launch alone */
     const struct loop *outer; /* the innermost section's that repeats it; NULL: none */
     int line;
@@ -209,7 +211,15 @@ bool launch_uses_buffer(const struct launch *launch, const char *name);
 /* COMPARE_NONE: a verifier of the same buffer compares. */
 enum compare_kind { COMPARE_EXACT, COMPARE_CLOSE, COMPARE_UNORDERED, COMPARE_NONE };
 
-enum expected_kind { EXPECT_REFERENCE, EXPECT_CONSTANT, EXPECT_FILE };
+enum expected_kind {
+    EXPECT_REFERENCE, /* a launch of its own */
+    EXPECT_LAUNCHES,  /* the template's references, which fill all such expectations in one run */
+    EXPECT_CONSTANT,
+    EXPECT_FILE
+};
+
+/* Together with a buffer's name, the name in expressions of expected(NAME); too long for a template's own names. */
+#define EXPECTED_PREFIX "expected_result_of_this_buffer_"
 
 struct expectation {
     size_t buffer; /* index */
@@ -218,9 +228,12 @@ struct expectation {
     struct fill fill;           /* EXPECT_CONSTANT, EXPECT_FILE */
     const char *reference_type; /* as buffer.type; NULL: the default */
     enum compare_kind compare;
+    struct expression *when;                /* whether it counts for a variant; NULL: yes */
     struct expression *absolute, *relative; /* tolerances of COMPARE_CLOSE; NULL: 0 */
+    struct expression *mismatches;          /* the share of elements that may differ; NULL: 0 */
     bool nan_equal;                         /* NaN is equal to NaN */
-    uint64_t depends, tolerance_depends;    /* on parameters (dependencies.h) */
+    /* on parameters (dependencies.h); the tolerance with `when` and the mismatches */
+    uint64_t depends, tolerance_depends;
     int line;
 };
 
@@ -228,9 +241,7 @@ struct expectation {
 struct verifier {
     struct launch launch; /* its name is the buffer's */
     size_t buffer;        /* index */
-    size_t
-        expectation; /* index of the one whose result is its argument `reference`; SIZE_MAX: none */
-    uint64_t depends; /* on parameters (dependencies.h) */
+    uint64_t depends;     /* on parameters (dependencies.h) */
     int line;
 };
 
@@ -294,7 +305,9 @@ struct template
     size_t buffer_count;
     struct launch *launches;
     size_t launch_count;
-    struct loop *loops; /* of [loop.NAME] sections */
+    struct launch *references; /* of [reference.NAME] sections */
+    size_t reference_count;
+    struct loop *loops; /* of [loop.NAME] sections: over launches or over references */
     size_t loop_count;
     struct expectation *expectations;
     size_t expectation_count;
@@ -329,6 +342,11 @@ const struct parameter *template_value(const struct template *template,
 
 /* The index of the buffer called `name`; buffer_count if there is none. */
 size_t template_buffer(const struct template *template, const char *name);
+
+/* The index of the expectation that `name` is among the arguments of a launch: `reference`, or that of
+ * expected(NAME). expectation_count if it is none. */
+size_t template_result(const struct template *template, const struct launch *launch,
+                       const char *name);
 
 /* Whether the value of `name` reaches the compiler: by `define`, options, max_registers or features. */
 bool template_compiles_in(const struct template *template, const char *name);
@@ -400,16 +418,26 @@ bool template_draws_data(const struct template *template);
 
 /*
  * Helpers: the kernels of a source that the tuner launches for its own purposes, which are references,
- * kernel(...) fills and verifiers. They are compiled once, with the parameters' defaults.
+ * kernel(...) fills and verifiers. They are compiled once, with the parameters' defaults. All launches of a
+ * helper are run one after the other: it has one, but for the template's [reference.NAME] sections.
  */
 struct helper {
-    const struct launch *launch;
-    const struct expectation
-        *expectation; /* whose result is the argument `reference`; NULL: none */
+    const struct launch *launches;
+    size_t count;
 };
 
 /* The template's helper number `index`, from 0 on; false if there are no more. */
 bool template_helper(const struct template *template, size_t index, struct helper *helper);
+
+/* The helper that fills an expectation of kind EXPECT_REFERENCE or EXPECT_LAUNCHES. */
+struct helper expectation_helper(const struct template *template,
+                                 const struct expectation *expectation);
+
+/* Whether an entry is one of the helper's. */
+bool helper_launches(const struct helper *helper, const char *entry);
+
+/* Whether one of the helper's launches has the buffer, or other name, among its arguments. */
+bool helper_uses_buffer(const struct helper *helper, const char *name);
 
 /* Whether there is any, so that the source has to be compiled with its defaults. */
 bool template_has_helpers(const struct template *template);

@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "template/value_list.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,15 @@ static void read_fill(struct loader *loader, const char *text, const struct plac
 
 static void read_numbers(struct loader *loader, const struct fill_text *text, struct fill *fill)
 {
+    static const struct {
+        const char *text;
+        double value;
+    } specials[] = {{"inf", INFINITY}, {"-inf", -INFINITY}, {"nan", NAN}};
+    for (size_t i = 0; i < 3 && fill->kind == FILL_CONSTANT; i++)
+        if (strcmp(text->parts[0], specials[i].text) == 0) {
+            fill->special = specials[i].value;
+            return;
+        }
     fill->argument_count = text->count;
     for (size_t i = 0; i < text->count; i++)
         fill->arguments[i] = loader_expression(loader, text->parts[i], text->at);
@@ -286,31 +296,58 @@ static size_t find_buffer(struct loader *loader, const char *name, int line)
     return 0;
 }
 
-/* "absolute(e)", "relative(e)" or "close(absolute, relative)". */
-static void read_tolerances(struct loader *loader, const struct ini_entry *entry,
+/* "absolute(e)", "relative(e)" or "close(absolute, relative)"; and "mismatches(share)". False if it is neither. */
+static bool read_tolerances(struct loader *loader, const char *text, const struct place *at,
                             struct expectation *expectation)
 {
-    char *kind = loader_copy(loader, entry->value);
-    char *inner = NULL;
-    char **texts = NULL;
-    bool call = split_call(kind, &inner);
-    size_t count = call ? loader_split(loader, inner, ',', &texts) : 0;
-    struct expression **kinds[2] = {NULL, NULL};
-    if (call && strcmp(kind, "absolute") == 0 && count == 1)
-        kinds[0] = &expectation->absolute;
-    else if (call && strcmp(kind, "relative") == 0 && count == 1)
-        kinds[0] = &expectation->relative;
-    else if (call && strcmp(kind, "close") == 0 && count == 2) {
-        kinds[0] = &expectation->absolute;
-        kinds[1] = &expectation->relative;
-    } else
+    const struct {
+        const char *name;
+        struct expression **values[2];
+    } * kind, kinds[] = {{"absolute", {&expectation->absolute}},
+                         {"relative", {&expectation->relative}},
+                         {"close", {&expectation->absolute, &expectation->relative}},
+                         {"mismatches", {&expectation->mismatches}}};
+    char *name = loader_copy(loader, text);
+    char *inner;
+    char **texts;
+    if (!split_call(name, &inner))
+        return false;
+    size_t count = loader_split(loader, inner, ',', &texts);
+    for (kind = kinds; kind < kinds + 4 && strcmp(kind->name, name) != 0;)
+        kind++;
+    if (kind == kinds + 4 || count != (kind->values[1] != NULL ? 2 : 1))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        *kind->values[i] = loader_expression(loader, texts[i], at);
+    return true;
+}
+
+/* "exact" or tolerances, perhaps with an allowed share of mismatches; or "unordered". */
+static void read_comparison(struct loader *loader, const struct ini_entry *entry,
+                            struct expectation *expectation)
+{
+    const struct place at = {entry->line, &loader->base};
+    char **parts;
+    size_t count = loader_split(loader, entry->value, ',', &parts);
+    bool known = count == 1 || count == 2;
+    if (known && strcmp(parts[0], "exact") == 0) {
+        expectation->compare = COMPARE_EXACT;
+    } else if (count == 1 && strcmp(parts[0], "unordered") == 0) {
+        expectation->compare = COMPARE_UNORDERED;
+    } else if (known) {
+        expectation->compare = COMPARE_CLOSE;
+        known =
+            read_tolerances(loader, parts[0], &at, expectation) && expectation->mismatches == NULL;
+    }
+    if (known && count == 2)
+        known =
+            read_tolerances(loader, parts[1], &at, expectation) && expectation->mismatches != NULL;
+    if (!known)
         loader_fail(loader, entry->line,
-                    "compare '%s' is unknown; expected exact, absolute(e), relative(e), "
-                    "close(absolute, relative) or unordered",
+                    "compare '%s' is unknown; expected exact, absolute(e), relative(e) or "
+                    "close(absolute, relative), each perhaps with `, mismatches(share)`; or "
+                    "unordered",
                     entry->value);
-    for (size_t i = 0; i < 2 && kinds[i] != NULL; i++)
-        *kinds[i] =
-            loader_expression(loader, texts[i], &(struct place){entry->line, &loader->base});
 }
 
 /* With a verifier of the same buffer, which compares, it may be missing. */
@@ -325,14 +362,9 @@ static void read_compare(struct loader *loader, const char *section,
                  : loader_need(loader, section, expectation->line, "compare");
     if (entry == NULL)
         expectation->compare = COMPARE_NONE;
-    else if (strcmp(entry->value, "exact") == 0)
-        expectation->compare = COMPARE_EXACT;
-    else if (strcmp(entry->value, "unordered") == 0)
-        expectation->compare = COMPARE_UNORDERED;
-    else {
-        expectation->compare = COMPARE_CLOSE;
-        read_tolerances(loader, entry, expectation);
-    }
+    else
+        read_comparison(loader, entry, expectation);
+    expectation->when = loader_expression_of(loader, section, "when", &loader->base);
     expectation->nan_equal = loader_yes(loader, section, "nan_equal");
     if (expectation->nan_equal && expectation->compare == COMPARE_UNORDERED)
         loader_fail(loader, loader_get(loader, section, "nan_equal")->line,
@@ -346,7 +378,9 @@ void loader_read_expectation(struct loader *loader, const char *section,
     struct fill *fill = &expectation->fill;
     expectation->buffer = find_buffer(loader, strchr(section, '.') + 1, expectation->line);
     const struct ini_entry *reference =
-        loader_need(loader, section, expectation->line, "reference");
+        loader->template->reference_count > 0
+            ? loader_get(loader, section, "reference")
+            : loader_need(loader, section, expectation->line, "reference");
     read_compare(loader, section, expectation);
     const struct ini_entry *type = loader_get(loader, section, "reference_type");
     if (type != NULL) {
@@ -356,6 +390,10 @@ void loader_read_expectation(struct loader *loader, const char *section,
     if (loader_failed(loader))
         return;
     fill->buffer = loader->template->buffers[expectation->buffer].name;
+    if (reference == NULL) {
+        expectation->kind = EXPECT_LAUNCHES;
+        return;
+    }
     if (reference->value[strcspn(reference->value, "(<:")] == '(') {
         read_fill(loader, reference->value, &(struct place){reference->line, &loader->base}, fill);
         bool plain = fill->kind == FILL_CONSTANT || fill->kind == FILL_FILE;
@@ -368,6 +406,7 @@ void loader_read_expectation(struct loader *loader, const char *section,
     }
     expectation->kind = EXPECT_REFERENCE;
     launch->name = "reference";
+    launch->reference = (size_t)(expectation - loader->template->expectations);
     launch->entry = reference->value;
     launch->line = expectation->line;
     loader_read_geometry(loader, section, &loader->base, launch);
@@ -406,10 +445,12 @@ void loader_link_verifiers(struct loader *loader)
         struct verifier *verifier = &template->verifiers[i];
         if (!launch_uses_buffer(&verifier->launch, "reference"))
             continue;
-        for (size_t j = 0; j < template->expectation_count; j++)
-            if (template->expectations[j].buffer == verifier->buffer)
-                verifier->expectation = j;
-        if (verifier->expectation == SIZE_MAX)
+        size_t index = 0;
+        while (index < template->expectation_count &&
+               template->expectations[index].buffer != verifier->buffer)
+            index++;
+        verifier->launch.reference = index;
+        if (index == template->expectation_count)
             loader_fail(loader, verifier->launch.lines.arguments,
                         "`reference` is the expected result of [expect.%s], which the "
                         "template does not have",
@@ -428,6 +469,69 @@ static int judge_line(const struct template *template, size_t buffer)
         if (template->verifiers[i].buffer == buffer)
             line = template->verifiers[i].line;
     return line;
+}
+
+/* Helpers run outside of any variant, so they have none of its scratch buffers; [reference.NAME] sections have their
+ * own. */
+static void check_scratch(struct loader *loader, const struct buffer *buffer)
+{
+    const struct template *template = loader->template;
+    struct helper helper;
+    for (size_t i = 0; template_helper(template, i, &helper); i++) {
+        const struct launch *launch = helper.launches;
+        if (!helper_uses_buffer(&helper, buffer->name))
+            continue;
+        if (launch != template->references)
+            loader_fail(loader, launch->lines.arguments,
+                        launch->counts
+                            ? "a verifier cannot use scratch buffer '%s'"
+                            : "a reference cannot use scratch buffer '%s'; one that is written as "
+                              "[reference.NAME] sections has its own",
+                        buffer->name);
+        for (size_t j = 0; j < 2 * template->launch_count; j++)
+            if (launch == template->references &&
+                expression_uses(buffer->length, loader->made.items[j]))
+                loader_fail(loader, buffer->line,
+                            "a reference uses scratch buffer '%s', whose length names '%s', which "
+                            "only launches have; give the reference a scratch buffer for itself",
+                            buffer->name, loader->made.items[j]);
+    }
+}
+
+/* That the results of [reference.NAME] sections and the expectations without a `reference` are the same. */
+static void check_references(struct loader *loader)
+{
+    const struct template *template = loader->template;
+    const struct helper helper = {template->references, template->reference_count};
+    for (size_t i = 0; i < template->buffer_count && helper.count > 0; i++) {
+        const struct expectation *filled = NULL;
+        const char *buffer = template->buffers[i].name;
+        char *name = alloc_format(EXPECTED_PREFIX "%s", buffer);
+        for (size_t j = 0; j < template->expectation_count; j++)
+            if (template->expectations[j].buffer == i &&
+                template->expectations[j].kind == EXPECT_LAUNCHES)
+                filled = &template->expectations[j];
+        for (size_t j = 0; j < helper.count && filled == NULL; j++)
+            if (launch_uses_buffer(&helper.launches[j], name))
+                loader_fail(loader, helper.launches[j].lines.arguments,
+                            "the template has no [expect.%s] without a `reference`, so that "
+                            "nothing is compared with expected(%s)",
+                            buffer, buffer);
+        if (filled != NULL && !helper_uses_buffer(&helper, name))
+            loader_fail(loader, filled->line,
+                        "[expect.%s] has no `reference`, and no [reference.NAME] has expected(%s) "
+                        "among its arguments",
+                        buffer, buffer);
+        free(name);
+    }
+    for (size_t i = 0; i < template->expectation_count && helper.count > 0; i++)
+        if (template->expectations[i].kind == EXPECT_LAUNCHES)
+            return;
+    if (helper.count > 0)
+        loader_fail(loader, helper.launches[0].line,
+                    "reference '%s' has no results: it needs an [expect.NAME] without a "
+                    "`reference`, and expected(NAME) among the arguments",
+                    helper.launches[0].name);
 }
 
 void loader_check_results(struct loader *loader)
@@ -454,12 +558,8 @@ void loader_check_results(struct loader *loader)
         if (buffer->unchecked && !written)
             loader_fail(loader, buffer->line, "buffer '%s' is not an output; leave out `unchecked`",
                         buffer->name);
-        /* helpers run outside of any variant, so they have none of a variant's scratch buffers */
-        struct helper helper;
-        for (size_t j = 0; scratch && template_helper(template, j, &helper); j++)
-            if (launch_uses_buffer(helper.launch, buffer->name))
-                loader_fail(loader, helper.launch->lines.arguments,
-                            "a %s cannot use scratch buffer '%s'",
-                            helper.launch->counts ? "verifier" : "reference", buffer->name);
+        if (scratch)
+            check_scratch(loader, buffer);
     }
+    check_references(loader);
 }

@@ -38,7 +38,8 @@ static void read_plain(struct loader *loader, const char *text, const struct pla
     for (size_t i = 0; i < expression_name_count(argument->expression); i++) {
         const char *name = expression_name(argument->expression, i);
         if (strcmp(name, "null") == 0 ||
-            (names_have(loader->buffers.items, name) && !names_have(loader->base.items, name)))
+            (names_have(loader->buffers.items, name) && !names_have(loader->base.items, name)) ||
+            strncmp(name, EXPECTED_PREFIX, strlen(EXPECTED_PREFIX)) == 0)
             return;
     }
     loader_fail(loader, at->line,
@@ -461,42 +462,47 @@ void loader_read_geometry(struct loader *loader, const char *section, const stru
 
 /* --- loops --- */
 
-/* The launches that an item of a loop's `launches` stands for: a launch, or a loop whose launches are known. NULL:
- * it is neither (yet). */
-static const struct launch *find_repeated(const struct template *template, const char *name,
-                                          size_t *count, const struct loop ***outer)
+/* What an item of a loop's `launches` stands for: a launch, a reference or a loop, whose launches may not be known
+ * yet. */
+struct repeated {
+    const struct launch *first; /* NULL: none */
+    size_t count;
+    const struct loop **outer;
+};
+
+static struct repeated find_repeated(const struct template *template, const char *name)
 {
-    for (size_t i = 0; i < template->launch_count; i++) {
-        struct launch *launch = &template->launches[i];
-        if (strcmp(launch->name, name) == 0) {
-            *count = 1;
-            *outer = &launch->outer;
-            return launch;
-        }
-    }
+    static const char prefix[] = "reference.";
+    bool reference = strncmp(name, prefix, strlen(prefix)) == 0;
+    struct launch *launches = reference ? template->references : template->launches;
+    const size_t count = reference ? template->reference_count : template->launch_count;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(launches[i].name, name + (reference ? strlen(prefix) : 0)) == 0)
+            return (struct repeated){&launches[i], 1, &launches[i].outer};
     for (size_t i = 0; i < template->loop_count; i++) {
         struct loop *loop = &template->loops[i];
-        if (strcmp(loop->name, name) == 0) {
-            *count = loop->count;
-            *outer = &loop->outer;
-            return loop->first;
-        }
+        if (strcmp(loop->name, name) == 0)
+            return (struct repeated){loop->first, loop->count, &loop->outer};
     }
-    return NULL;
+    return (struct repeated){0};
 }
 
-static void refuse_repeated(struct loader *loader, const struct ini_entry *entry, const char *name)
+static void refuse_repeated(struct loader *loader, const struct loop *loop, int line,
+                            const char *name)
 {
     const struct template *template = loader->template;
     struct names names = {0};
     for (size_t i = 0; i < template->launch_count; i++)
         names_add(&names, template->launches[i].name);
+    for (size_t i = 0; i < template->reference_count; i++)
+        names_add(&names,
+                  template_keep(loader->template,
+                                alloc_format("reference.%s", template->references[i].name)));
     for (size_t i = 0; i < template->loop_count; i++)
         names_add(&names, template->loops[i].name);
     if (names_have(names.items, name))
-        loader_fail(loader, entry->line, "loop '%s' repeats itself",
-                    strchr(entry->section, '.') + 1);
-    loader_fail_unknown(loader, entry->line, "launch or loop", name, names.items);
+        loader_fail(loader, line, "loop '%s' repeats itself", loop->name);
+    loader_fail_unknown(loader, line, "launch or loop", name, names.items);
     free(names.items);
 }
 
@@ -507,31 +513,29 @@ static bool link_loop(struct loader *loader, struct loop *loop, bool last)
     const struct ini_entry *entry = loader_need(loader, section, loop->line, "launches");
     char **names;
     size_t count = entry != NULL ? loader_split(loader, entry->value, ',', &names) : 0;
-    size_t repeated;
-    const struct loop **outer;
     if (count == 0)
         loader_fail(loader, entry != NULL ? entry->line : 0, "loop '%s' has no launches",
                     loop->name);
     for (size_t i = 0; i < count; i++)
-        if (find_repeated(loader->template, names[i], &repeated, &outer) == NULL) {
+        if (find_repeated(loader->template, names[i]).first == NULL) {
             if (last)
-                refuse_repeated(loader, entry, names[i]);
+                refuse_repeated(loader, loop, entry->line, names[i]);
             return false;
         }
     for (size_t i = 0; i < count && !loader_failed(loader); i++) {
-        const struct launch *first = find_repeated(loader->template, names[i], &repeated, &outer);
-        if (*outer != NULL)
+        const struct repeated item = find_repeated(loader->template, names[i]);
+        if (*item.outer != NULL)
             loader_fail(loader, entry->line, "'%s' is in two loops, '%s' and '%s'", names[i],
-                        (*outer)->name, loop->name);
-        else if (i > 0 && first != loop->first + loop->count)
+                        (*item.outer)->name, loop->name);
+        else if (i > 0 && item.first != loop->first + loop->count)
             loader_fail(
                 loader, entry->line,
                 "'%s' does not follow '%s' in the file; a loop repeats launches that follow "
                 "each other, in their order",
                 names[i], names[i - 1]);
-        *outer = loop;
-        loop->first = i == 0 ? first : loop->first;
-        loop->count += repeated;
+        *item.outer = loop;
+        loop->first = i == 0 ? item.first : loop->first;
+        loop->count += item.count;
     }
     return true;
 }
@@ -611,7 +615,7 @@ static void read_loop_name(struct loader *loader, const char *section, struct la
     names_add(known, "iteration");
 }
 
-/* --- a launch --- */
+/* --- launches, and those of references --- */
 
 void loader_read_launch(struct loader *loader, const char *section, struct launch *launch)
 {
@@ -645,5 +649,27 @@ void loader_read_launch(struct loader *loader, const char *section, struct launc
     launch->shared_carveout = loader_expression_of(loader, section, "shared_carveout", &known);
     launch->main = loader_yes(loader, section, "main");
     free(around.items);
+    free(known.items);
+}
+
+void loader_read_reference(struct loader *loader, const char *section, struct launch *launch)
+{
+    struct names known = {0}; /* base, loop variables */
+    const struct ini_entry *entry = loader_need(loader, section, launch->line, "entry");
+    if (entry == NULL)
+        return;
+    launch->entry = entry->value;
+    names_add_all(&known, loader->base.items);
+    add_variables(&known, launch->outer);
+    launch->when = loader_expression_of(loader, section, "when", &known);
+    read_loop_name(loader, section, launch, &known);
+    loader->expects = true;
+    loader_read_geometry(loader, section, &known, launch);
+    loader->expects = false;
+    loader_check_helper(loader, launch, "reference");
+    loader_refuse_name(loader, launch, "reference", "a reference of an [expect] section");
+    if (loader->template->verifier_count > 0)
+        loader_refuse_name(loader, launch, "wrong", "a [verify] section");
+    read_loop(loader, section, &known, &loader->base, &launch->loop);
     free(known.items);
 }

@@ -37,12 +37,15 @@ static const struct section_kind {
       "while", "next"}},
     {"expect.",
      {"reference", "reference_type", "grid", "block", "shared_bytes", "arguments", "compare",
-      "nan_equal"}},
+      "nan_equal", "when"}},
     {"metrics", {"bytes", "operations", "estimate"}},
     {"precompiled_headers", {NULL}},
     {"verify.", {"entry", "grid", "block", "shared_bytes", "arguments"}},
     {"figures", {NULL}},
     {"loop.", {"launches", "from", "while", "next"}},
+    {"reference.",
+     {"entry", "when", "grid", "block", "shared_bytes", "arguments", "loop", "from", "while",
+      "next"}},
 };
 
 static bool section_is(const char *section, const char *kind)
@@ -64,10 +67,9 @@ static const struct section_kind *find_kind(const char *section)
 static void check_entries(struct loader *loader)
 {
     static const char *const known[] = {
-        "kernel",      "parameters",          "launch_parameters", "problem",
-        "buffer.NAME", "launch.NAME",         "expect.NAME",       "verify.NAME",
-        "metrics",     "precompiled_headers", "figures",           "loop.NAME",
-        NULL};
+        "kernel",      "parameters",  "launch_parameters", "problem", "buffer.NAME",
+        "launch.NAME", "expect.NAME", "verify.NAME",       "metrics", "precompiled_headers",
+        "figures",     "loop.NAME",   "reference.NAME",    NULL};
     const struct ini_file *ini = &loader->template->ini;
     for (size_t i = 0; i < ini->count && !loader_failed(loader); i++) {
         const struct ini_entry *entry = &ini->entries[i];
@@ -266,12 +268,16 @@ static void collect_members(struct loader *loader)
             loader_check_letters(loader, dot + 1, entry->line);
             *ARRAY_APPEND(template->launches, template->launch_count) =
                 (struct launch){.name = dot + 1, .line = entry->line};
+        } else if (section_is(entry->section, "reference.")) {
+            loader_check_letters(loader, dot + 1, entry->line);
+            *ARRAY_APPEND(template->references, template->reference_count) =
+                (struct launch){.name = dot + 1, .line = entry->line};
         } else if (section_is(entry->section, "loop.")) {
             *ARRAY_APPEND(template->loops, template->loop_count) =
                 (struct loop){.name = dot + 1, .line = entry->line};
         } else if (section_is(entry->section, "verify.")) {
             *ARRAY_APPEND(template->verifiers, template->verifier_count) =
-                (struct verifier){.expectation = SIZE_MAX, .line = entry->line};
+                (struct verifier){.line = entry->line};
         } else {
             ARRAY_APPEND(template->expectations, template->expectation_count)->line = entry->line;
         }
@@ -290,6 +296,7 @@ static void read_members(struct loader *loader)
     struct template *template = loader->template;
     struct buffer *buffer = template->buffers;
     struct launch *launch = template->launches;
+    struct launch *reference = template->references;
     struct loop *loop = template->loops;
     struct expectation *expectation = template->expectations;
     struct verifier *verifier = template->verifiers;
@@ -301,6 +308,8 @@ static void read_members(struct loader *loader)
             loader_read_buffer(loader, entry->section, buffer++);
         else if (section_is(entry->section, "launch."))
             loader_read_launch(loader, entry->section, launch++);
+        else if (section_is(entry->section, "reference."))
+            loader_read_reference(loader, entry->section, reference++);
         else if (section_is(entry->section, "loop."))
             loader_read_loop(loader, entry->section, loop++);
         else if (section_is(entry->section, "expect."))

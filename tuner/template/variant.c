@@ -149,7 +149,7 @@ static bool is_helper(const struct template *template, const char *entry)
 {
     struct helper helper;
     for (size_t i = 0; template_helper(template, i, &helper); i++)
-        if (strcmp(helper.launch->entry, entry) == 0)
+        if (helper_launches(&helper, entry))
             return true;
     return false;
 }
@@ -197,8 +197,9 @@ static struct names unlaunched_by(const struct template *template, bool helpers,
     add_defined(&defined, template, template->parameters, template->parameter_count, parameters);
     add_defined(&defined, template, template->problem, template->problem_count, problem);
     for (size_t i = 0; !helpers && template_helper(template, i, &helper); i++)
-        if (!may_launch(template, helper.launch->entry, &defined))
-            add_unlaunched(&names, template, helper.launch->entry);
+        for (size_t j = 0; j < helper.count; j++)
+            if (!may_launch(template, helper.launches[j].entry, &defined))
+                add_unlaunched(&names, template, helper.launches[j].entry);
     for (size_t i = 0; i < template->launch_count; i++) {
         const char *entry = template->launches[i].entry;
         bool launched = helpers ? is_helper(template, entry) || strpbrk(entry, "<:") != NULL

@@ -65,6 +65,21 @@ UNIT_TEST(test_random_numbers_are_the_gpus)
     FILLED(FILL_INTEGERS, ELEMENT_FLOAT, floating, "-8", "8");
 }
 
+UNIT_TEST(test_infinities_and_nan_are_constants)
+{
+    const struct fill fills[] = {{.kind = FILL_CONSTANT, .buffer = "in", .special = -INFINITY},
+                                 {.kind = FILL_CONSTANT, .buffer = "in", .special = NAN}};
+    static const uint16_t half[2][2] = {{0xfc00, 0xfc00}, {0x7e00, 0x7e00}};
+    static const uint16_t bfloat16[2][2] = {{0xff80, 0xff80}, {0x7fc0, 0x7fc0}};
+    for (size_t i = 0; i < 2; i++) {
+        uint16_t elements[2];
+        assert_int_equal(fill_elements(&fills[i], NULL, ELEMENT_HALF, 2, elements, NULL), 0);
+        assert_memory_equal(elements, half[i], sizeof elements);
+        assert_int_equal(fill_elements(&fills[i], NULL, ELEMENT_BFLOAT16, 2, elements, NULL), 0);
+        assert_memory_equal(elements, bfloat16[i], sizeof elements);
+    }
+}
+
 UNIT_TEST(test_normal_numbers_are_the_gpus)
 {
     static const double wide[COUNT] = {0x1.e132120000000p+3, 0x1.accace0000000p+3,

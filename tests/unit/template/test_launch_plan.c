@@ -59,11 +59,10 @@ static int make(struct launch_plan *launch_plan, struct template *template, cons
     free(text);
     if (template_load(template, "t.ini", error) != 0)
         fail_msg("line %d: %s", error->line, error->message);
-    int status = helper ? launch_plan_helper(launch_plan, template,
-                                             template->verifier_count > 0
-                                                 ? &template->verifiers[0].launch
-                                                 : &template->expectations[0].reference,
-                                             &scope, error)
+    struct helper last; /* a verifier, or else a reference */
+    for (size_t i = 0; helper && template_helper(template, i, &last);)
+        i++;
+    int status = helper ? launch_plan_helper(launch_plan, template, last, &scope, error)
                         : launch_plan_make(launch_plan, template, &scope, &lookup, error);
     double metrics[2];
     if (status == 0 && template->bytes != NULL)
@@ -95,10 +94,10 @@ static void append_map(char **text, const struct tensor_map *map)
 
 static const char *buffer_name(const struct template *template, size_t buffer)
 {
-    return buffer == STEP_REFERENCE ? "reference"
-           : buffer == STEP_WRONG   ? "wrong"
-           : buffer == STEP_NULL    ? "null"
-                                    : template->buffers[buffer].name;
+    return buffer == STEP_WRONG               ? "wrong"
+           : buffer == STEP_NULL              ? "null"
+           : buffer >= template->buffer_count ? "expected"
+                                              : template->buffers[buffer].name;
 }
 
 /* A struct's addresses are apart: "x at 8". */

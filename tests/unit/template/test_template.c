@@ -107,7 +107,7 @@ static char *description(void)
                                         "normal",   "kernel",  "file",     "none"};
     static const char *const accesses[] = {"read", "write", "read_write", "scratch"};
     static const char *const compares[] = {"exact", "close", "unordered", "none"};
-    static const char *const kinds[] = {"reference", "constant", "file"};
+    static const char *const kinds[] = {"reference", "launches", "constant", "file"};
     char *text = alloc_format("%s: %s;", template.description, template.cold ? "cold" : "warm");
     for (size_t i = 0; i < template.option_count; i++)
         alloc_append(&text, " %s", template.options[i].text);

@@ -36,6 +36,12 @@ static const char *object_uses(const struct argument *argument, const char *name
     return found;
 }
 
+static bool loop_depends(const struct loop *loop, const char *name)
+{
+    return expression_depends(loop->from, name) || expression_depends(loop->condition, name) ||
+           expression_depends(loop->next, name);
+}
+
 /* What of a launch depends on it, besides scalar arguments; NULL: nothing. */
 static const char *launch_uses(const struct launch *launch, const char *name)
 {
@@ -52,13 +58,15 @@ static const char *launch_uses(const struct launch *launch, const char *name)
                 {launch->cluster, launch->cluster_count, "cluster"},
                 {&launch->programmatic, 1, "kind"},
                 {&launch->cluster_scheduling, 1, "scheduling"},
-                {&launch->shared_carveout, 1, "carve-out"},
-                {&launch->loop.from, 1, "loop"},
-                {&launch->loop.condition, 1, "loop"},
-                {&launch->loop.next, 1, "loop"}};
+                {&launch->shared_carveout, 1, "carve-out"}};
+    bool loops = loop_depends(&launch->loop, name);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (any_depends(keys[i].expressions, keys[i].count, name))
             return keys[i].what;
+    for (const struct loop *loop = launch->outer; loop != NULL; loop = loop->outer)
+        loops = loops || loop_depends(loop, name);
+    if (loops)
+        return "loop";
     for (size_t i = 0; i < launch->argument_count; i++) {
         const char *what = object_uses(&launch->arguments[i], name);
         if (what != NULL)
@@ -98,15 +106,6 @@ static const char *obstacle_to(const struct template *template, const struct par
                        fills ? "the contents of buffer '%.50s' depend on it"
                              : "the length of buffer '%.50s' depends on it",
                        buffer->name);
-        return text;
-    }
-    for (size_t i = 0; i < template->loop_count; i++) {
-        const struct loop *loop = &template->loops[i];
-        if (!expression_depends(loop->from, value->name) &&
-            !expression_depends(loop->condition, value->name) &&
-            !expression_depends(loop->next, value->name))
-            continue;
-        (void)snprintf(text, 160, "loop '%.50s' depends on it", loop->name);
         return text;
     }
     for (size_t i = 0; i < template->launch_count; i++) {
