@@ -371,6 +371,12 @@ bool template_helper(const struct template *template, size_t index, struct helpe
     return true;
 }
 
+bool template_launches_use(const struct template *template, const struct buffer *buffer)
+{
+    const struct helper launches = {template->launches, template->launch_count};
+    return helper_uses_buffer(&launches, buffer->name);
+}
+
 bool helper_launches(const struct helper *helper, const char *entry)
 {
     for (size_t i = 0; i < helper->count; i++)

@@ -135,7 +135,7 @@ static uint64_t count_mismatches(double tolerance, const void *out, enum element
     const struct driver *cuda = &fixture.driver;
     CUdeviceptr a = allocate(count * element_bytes(out_type));
     CUdeviceptr b = allocate(count * element_bytes(reference_type));
-    uint64_t found[3] = {0};
+    uint64_t found[4] = {0};
     CUdeviceptr result = allocate(sizeof found);
     int type = (int)out_type, type_of_reference = (int)reference_type;
     int exact = tolerance < 0, nan_equal = 1, poison = element_poison_of(out_type, POISON_LARGE);
