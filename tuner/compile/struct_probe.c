@@ -256,8 +256,13 @@ static const struct launch *launch_at(const struct template *template, size_t in
     struct helper helper;
     if (index < template->launch_count)
         return &template->launches[index];
-    return template_helper(template, index - template->launch_count, &helper) ? helper.launch
-                                                                              : NULL;
+    index -= template->launch_count;
+    for (size_t i = 0; template_helper(template, i, &helper); i++) {
+        if (index < helper.count)
+            return &helper.launches[index];
+        index -= helper.count;
+    }
+    return NULL;
 }
 
 bool struct_probe_make(struct source *probe, const struct template *template,

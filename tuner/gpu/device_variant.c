@@ -120,7 +120,7 @@ static int make_scratch(struct device_variant *variant, struct device_problem *p
     variant->fingerprints = alloc_zeroed(2 * template->buffer_count, sizeof *variant->fingerprints);
     for (size_t i = 0; i < template->buffer_count && status == 0; i++)
         if (template->buffers[i].access == ACCESS_SCRATCH &&
-            template_launches_use(template, &template->buffers[i]))
+            !buffer_is_for_references(template, &template->buffers[i]))
             status = template_in_buffer(template, i, make_buffer(variant, problem, i, scope, error),
                                         error);
     return status;

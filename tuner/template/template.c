@@ -371,10 +371,12 @@ bool template_helper(const struct template *template, size_t index, struct helpe
     return true;
 }
 
-bool template_launches_use(const struct template *template, const struct buffer *buffer)
+bool buffer_is_for_references(const struct template *template, const struct buffer *buffer)
 {
     const struct helper launches = {template->launches, template->launch_count};
-    return helper_uses_buffer(&launches, buffer->name);
+    const struct helper references = {template->references, template->reference_count};
+    return buffer->access == ACCESS_SCRATCH && helper_uses_buffer(&references, buffer->name) &&
+           !helper_uses_buffer(&launches, buffer->name);
 }
 
 bool helper_launches(const struct helper *helper, const char *entry)

@@ -433,8 +433,8 @@ bool template_helper(const struct template *template, size_t index, struct helpe
 struct helper expectation_helper(const struct template *template,
                                  const struct expectation *expectation);
 
-/* Whether some launch has the buffer among its arguments: otherwise scratch is for references alone. */
-bool template_launches_use(const struct template *template, const struct buffer *buffer);
+/* Whether the buffer is scratch that the template's references use, and no launch. */
+bool buffer_is_for_references(const struct template *template, const struct buffer *buffer);
 
 /* Whether an entry is one of the helper's. */
 bool helper_launches(const struct helper *helper, const char *entry);

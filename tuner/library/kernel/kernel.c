@@ -232,7 +232,7 @@ static int make_buffers(struct loaded_kernel *kernel, const struct scope *scope,
         bool scratch = template->buffers[i].access == ACCESS_SCRATCH;
         enum element_type type;
         status = describe_buffer(kernel, i, scratch ? &names : scope, &type, error);
-        if (status == 0 && scratch && template_launches_use(template, &template->buffers[i]))
+        if (status == 0 && scratch && !buffer_is_for_references(template, &template->buffers[i]))
             status = make_scratch(kernel, i, type, &names, error);
         if (status == 0 && template->buffers[i].symbol != NULL)
             status = find_symbol(kernel, i, error);
