@@ -28,7 +28,7 @@ Toolkit 12.0 or newer (in $CUDA_HOME, /usr/local/cuda or the linker's cache), NV
 from NVIDIA's PyPI wheels, into build/cuda. A second run has nothing to install and starts at once.
 
 run looks for an NVIDIA driver; without one it adds --arch sm_90: every variant is compiled and its registers
-and occupancy are reported, and nothing is timed. `--config FILE` and `--arch` among the arguments take precedence.
+and occupancy are reported, and nothing is timed. A sweep file or template and `--arch` among the arguments take precedence.
 Relative paths start at the project's folder.
 
 Environment:
@@ -39,6 +39,30 @@ END
 
 say() {
     echo "bootstrap.sh: $*" >&2
+}
+
+# logged COMMAND…: its output, of hundreds of lines, goes to build/bootstrap.log
+logged() {
+    mkdir -p build
+    "$@" >build/bootstrap.log 2>&1
+}
+
+# step WHAT COMMAND…: says WHAT, and shows the command's output if it fails
+step() {
+    say "$1"
+    logged "${@:2}" && return
+    cat build/bootstrap.log >&2
+    say "$1: failed, see above"
+    exit 1
+}
+
+# The build of preset $1; ninja has a line of its own on a terminal.
+build_preset() {
+    if [[ -t 2 ]]; then
+        cmake --build --preset "$@" >&2
+    else
+        step "building $1" cmake --build --preset "$@"
+    fi
 }
 
 # --- What is there ---------------------------------------------------------------------------------
@@ -123,9 +147,9 @@ install_packages() { # those of $@ that are missing
     as_root+=(env DEBIAN_FRONTEND=noninteractive)
     local install=(apt-get install --yes --no-install-recommends "${missing[@]}")
     say "installing ${missing[*]}"
-    if ! are_known "${missing[@]}" || ! "${as_root[@]}" "${install[@]}" >&2; then
-        "${as_root[@]}" apt-get update >&2
-        "${as_root[@]}" "${install[@]}" >&2
+    if ! are_known "${missing[@]}" || ! logged "${as_root[@]}" "${install[@]}"; then
+        step "reading apt's lists" "${as_root[@]}" apt-get update
+        step "installing them" "${as_root[@]}" "${install[@]}"
     fi
 }
 
@@ -176,21 +200,20 @@ set_up() {
         install_packages "${test_extra_packages[@]}"
     fi
     [[ -n $toolkit ]] || install_wheels
-    cmake --preset default -DBUILD_TESTING=$testing -DAUTOTUNE_CUDA_ROOT="$root" >&2
+    step "configuring for $root" cmake --preset default -DBUILD_TESTING=$testing -DAUTOTUNE_CUDA_ROOT="$root"
     if [[ $purpose == test ]]; then
-        cmake --preset asan -DAUTOTUNE_CUDA_ROOT="$root" >&2
-        cmake --preset tsan -DAUTOTUNE_CUDA_ROOT="$root" >&2
+        step "configuring asan" cmake --preset asan -DAUTOTUNE_CUDA_ROOT="$root"
+        step "configuring tsan" cmake --preset tsan -DAUTOTUNE_CUDA_ROOT="$root"
     fi
     echo "$purpose $state" >build/bootstrap.stamp
 }
 
 # Builds what is installed: autotune and the libraries. Prints nothing if they were built before and still build.
 build_autotune() {
-    local output
     if [[ ! -e build/autotune ]]; then
-        cmake --build --preset default --target shipped >&2
-    elif ! output=$(cmake --build --preset default --target shipped 2>&1); then
-        printf '%s\n' "$output" >&2
+        build_preset default --target shipped
+    elif ! logged cmake --build --preset default --target shipped; then
+        cat build/bootstrap.log >&2
         exit 1
     fi
 }
@@ -202,7 +225,7 @@ run() {
     has_driver || arch=missing
     for argument in "$@"; do
         case $argument in
-        --config | --config=*) options=() ;;
+        *.ini | --config | --config=* | --template | --template=*) options=() ;;
         --arch | --arch=*) arch=given ;;
         esac
     done
@@ -218,9 +241,9 @@ run() {
 test_all() {
     local jobs preset status=0
     set_up test
-    cmake --build --preset default --target usual
+    build_preset default --target usual
     for preset in asan tsan; do
-        cmake --build --preset "$preset"
+        build_preset "$preset"
     done
     jobs=$(($(nproc) + 3)) # many tests wait for deadlines
     export AUTOTUNE_TEST_CUBINS=$PWD/build/tests/cubin # what tests of one build compile serves those of the others

@@ -39,6 +39,21 @@ unprivileged() {
     grep -q -- "cmake --preset default -DBUILD_TESTING=OFF -DAUTOTUNE_CUDA_ROOT=$CUDA_HOME" "$machine/calls"
 }
 
+@test "a line for each step, and the whole output of one that fails" {
+    sed -i -E '/^libpopt-dev$/d' "$machine/installed"
+    stand_in apt-get 'echo "apt-get $*" >>"$machine/calls"; seq 100'
+    make_noise='seq 400 >&2; [[ $1 != --build || ! -e $machine/broken ]] || { echo "FAILED: x.o"; exit 1; }'
+    sed -i "2i $make_noise" "$machine/cmake"
+    run "$tree/bootstrap.sh" build
+    [ "$status" -eq 0 ]
+    [ "${#lines[@]}" -eq 3 ] # installing, configuring, building
+    touch "$machine/broken"
+    rm "$tree/build/autotune"
+    run "$tree/bootstrap.sh" build
+    [ "$status" -eq 1 ]
+    [[ $output == *$'\n400\n'*"FAILED: x.o"*"failed, see above" ]]
+}
+
 @test "apt-get update comes first where apt knows no packages" {
     stand_in apt-cache 'exit 100'
     sed -i '/^gcc$/d' "$machine/installed"
@@ -110,6 +125,9 @@ unprivileged() {
         run "$tree/bootstrap.sh" run $option --config mine.ini
         [ "$status" -eq 0 ]
         [ "${lines[-1]}" = "autotune $option --config mine.ini" ]
+        # shellcheck disable=SC2086
+        run "$tree/bootstrap.sh" run mine.ini $option
+        [ "${lines[-1]}" = "autotune mine.ini $option" ]
     done
 }
 

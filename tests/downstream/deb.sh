@@ -20,7 +20,9 @@ package=$(echo autotune_*.deb)
 dpkg-deb -I "$package" >information
 grep '^ Depends: libc6 .*libinih1 .*libjansson4 .*libxxhash' information
 if grep -E 'openmpi|mpich|sqlite|popt' information; then exit 1; fi # archives, or in autotune-mpi
-[ ! -e autotune-mpi_*.deb ] || dpkg-deb -f autotune-mpi_*.deb Depends | grep '^autotune (= .*mpi'
+for mpi in autotune-mpi_*.deb; do
+    [ ! -e "$mpi" ] || dpkg-deb -f "$mpi" Depends | grep '^autotune (= .*mpi'
+done
 
 # Everything that `cmake --install` installs, and nothing else.
 cmake --install "$build" --prefix "$work/prefix" >log
