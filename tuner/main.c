@@ -29,7 +29,7 @@ static const struct command {
     {"report", command_report, "print the stored results again, or write them as a page"},
     {"compare", command_compare, "print what changed between two results, beyond noise"},
     {"explain", command_explain, "print which configuration an application would get, and why"},
-    {"export", command_export, "write tuned configurations as a C header or as -D options"},
+    {"export", command_export, "write tuned configurations as a C header, -D options or JSON"},
     {"bundle", command_bundle, "pack tuned configurations, cubins and templates to ship"},
     {"merge", command_merge, "merge tuned INIs, keeping the better of two entries"},
     {"emit", command_emit, "write the source, PTX, cubin or machine code of one variant"},

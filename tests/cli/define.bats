@@ -56,6 +56,51 @@ INI
     lacks out BLOCK_SIZE_X VALUE_TYPE
 }
 
+@test "export has the source's own macros, and for scripts the grid and block of the problem" {
+    local ask=(--kernel own --arch sm_90 --value_type double --n 2048)
+    own
+    mkdir results
+    : >results/tuned.ini
+    expect 0 export --definitions "${ask[@]}" --template own.ini
+    has out -Dblock_size_x=128 -DSIZE=2048 -Dreal=double
+    expect 0 export --header "${ask[@]}" --template own.ini
+    has out "#define block_size_x 128" "#define OWN_SIZE 2048"
+    expect 0 explain "${ask[@]}" --template own.ini
+    cat >results/tuned.ini <<INI
+[own 00000001]
+kernel = own
+template = own
+template_hash = $(sed -n 's/^template .*: version //p' out)
+gpu = NVIDIA H200
+compute_capability = 90
+problem.n = 1024
+problem.value_type = double
+parameter.block_size_x = 64
+median_ns = 1000
+INI
+    expect 0 export --python "${ask[@]}"
+    cp out one.py
+    expect 0 export --json "${ask[@]}"
+    cp out one.json
+    expect 0 export --json
+    cp out all.json
+    sed -i 's/^template_hash = .*/template_hash = 0123456789abcdef0123456789abcdef/' results/tuned.ini
+    expect 0 export --json
+    python3 - <<'PYTHON'
+import json
+exec(open("one.py").read())
+one, = CONFIGURATIONS
+launch, = one["launches"]
+assert json.load(open("one.json")) == [one]
+assert (one["parameters"], one["problem"], one["rule"]) == ({"block_size_x": 64}, {"value_type": "double", "n": 2048}, "same GPU, nearest size")
+assert one["defines"] == ["-Dblock_size_x=64", "-DSIZE=2048", "-Dreal=double"]
+assert (launch["entry"], launch["grid"], launch["block"], launch["arguments"]) == ("own", [32, 1, 1], [64, 1, 1], ["in", "out"])
+row, = json.load(open("all.json"))
+assert "-DSIZE=1024" in row["defines"] and row["gpu"] == "NVIDIA H200" and "launches" not in row
+assert "defines" not in json.load(open("out"))[0] # whose template is another
+PYTHON
+}
+
 @test "a value of the problem that is a macro is compiled for itself" {
     own
     expect 2 check --compile --template own.ini --arch sm_90 --set n=1024,1023

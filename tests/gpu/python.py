@@ -101,7 +101,7 @@ def product(kernels):
 
 
 def look_ups():
-    table, gpu = autotune.load(SOURCE / "results/tuned.ini"), autotune.Gpu("NVIDIA H200", 90, 132)
+    table, gpu = autotune.load(SOURCE / "published/tuned.ini"), autotune.Gpu("NVIDIA H200", 90, 132)
     sizes = iter(range(1 << 20, 1 << 30))
     begin = []
     for n in range(5000, 7000):
@@ -145,7 +145,7 @@ with tempfile.TemporaryDirectory() as scratch:
     scratch = Path(scratch)
     shutil.copytree(SOURCE / "tests/examples/python_cupy", scratch / "example")
     cp.zeros(1)  # a context
-    bundle = [autotune.program(), "bundle", "--tuned", SOURCE / "results/tuned.ini", "--templates", SOURCE / "kernel_templates",
+    bundle = [autotune.program(), "bundle", "--tuned", SOURCE / "published/tuned.ini", "--templates", SOURCE / "kernel_templates",
               "--kernel", "reduce_sum", "--kernel", "reduce_sum_types", "--kernel", "sgemm", "--output", scratch / "bundle",
               "--accept-other-versions"]
     subprocess.run(bundle, check=True, stdout=subprocess.DEVNULL)

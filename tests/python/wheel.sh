@@ -26,11 +26,11 @@ ln -s "$work"/v/lib/python3*/site-packages/autotune/bin/autotune linked
 "${alone[@]}" ./linked emit --kernel filter --cubin --output filter.cubin
 cat >use.py <<'PYTHON'
 import autotune, subprocess
-tuned = autotune.load(autotune.DATA / "results/tuned.ini")
+tuned = autotune.load(autotune.DATA / "published/tuned.ini")
 match = tuned.find("reduce_sum", n=5_000_000, value_type="float", gpu=autotune.Gpu("NVIDIA H200", 90))
 assert match.rule == "same GPU, nearest size" and match["block_size"] > 0, match
 try:
-    autotune.kernels(autotune.DATA / "results/tuned.ini", templates=autotune.DATA / "kernel_templates")
+    autotune.kernels(autotune.DATA / "published/tuned.ini", templates=autotune.DATA / "kernel_templates")
 except autotune.Error as error: # that library works, too
     assert error.code == -5, error
 assert autotune.tune("sweep.ini", arch="sm_90").studies[0]["kernel"] == "reduce_sum"

@@ -30,7 +30,7 @@ static void put_definition(FILE *stream, const char *kernel, const char *definit
 /* Writes the macros that the kernel's source expects, and the same with the kernel's name, to be
  * included before it or with -include. */
 static void write_one(FILE *stream, const struct command_query *query,
-                      const struct tuned_definitions *definitions)
+                      const char *const *definitions, size_t count)
 {
     char text[1024];
     (void)tuned_explain(&query->query, &query->match, text, sizeof text);
@@ -39,13 +39,13 @@ static void write_one(FILE *stream, const struct command_query *query,
     fprintf(stream, "/* Made by `autotune export`; do not edit.\n * %s */\n", text);
     if (query->match.from != NULL)
         export_put_template_hash(stream, query->kernel, query->match.from->template_hash);
-    for (size_t i = 0; i < definitions->count; i++)
-        put_definition(stream, query->kernel, definitions->items[i] + 2, true);
+    for (size_t i = 0; i < count; i++)
+        put_definition(stream, query->kernel, definitions[i] + 2, true);
     fputs("/* What the kernel's source uses. Code that includes such headers of several kernels\n"
           " * defines AUTOTUNE_PREFIXED_ONLY first. */\n#ifndef AUTOTUNE_PREFIXED_ONLY\n",
           stream);
-    for (size_t i = 0; i < definitions->count; i++)
-        put_definition(stream, query->kernel, definitions->items[i] + 2, false);
+    for (size_t i = 0; i < count; i++)
+        put_definition(stream, query->kernel, definitions[i] + 2, false);
     fputs("#endif\n", stream);
 }
 
@@ -214,40 +214,72 @@ static int write_all(FILE *stream, const struct command_query *query, struct err
 
 struct export
 {
-    int header;
-    int definitions;
+    int header, definitions, json, python;
     char *output;
     struct command_query query;
 };
+
+static bool has_text(const char *const *items, size_t count, const char *text)
+{
+    bool found = false;
+    for (size_t i = 0; i < count && !found; i++)
+        found = strcmp(items[i], text) == 0;
+    return found;
+}
+
+/* The definitions of the answer: those of look-ups, and those that its template spells otherwise, if it is found. */
+static int write_answer(struct export *export, FILE *stream, struct error *error)
+{
+    struct command_query *query = &export->query;
+    struct tuned_definitions *definitions = alloc_zeroed(1, sizeof *definitions);
+    struct export_variant variant = {0};
+    const char **items = NULL;
+    size_t count = 0;
+    int status = 0;
+    if (tuned_define(query->table, &query->query, &query->match, definitions) != 0)
+        status = error_set(error, ERROR_USAGE, "the value of a problem word is not a valid word");
+    if (status == 0)
+        status = export_variant(query, query->match.from, &query->match, &variant, error);
+    for (size_t i = 0; i < definitions->count; i++)
+        *ARRAY_APPEND(items, count) = definitions->items[i];
+    for (size_t i = 0; i < variant.options.definition_count; i++)
+        if (!has_text(items, count, export_definition(&variant, i)))
+            *ARRAY_APPEND(items, count) = export_definition(&variant, i);
+    for (size_t i = 0; i < count && status == 0 && export->definitions; i++)
+        fprintf(stream, "%s\n", items[i]);
+    if (status == 0 && export->header)
+        write_one(stream, query, items, count);
+    free(items);
+    export_variant_release(&variant);
+    free(definitions);
+    return status;
+}
 
 static int export_to(struct export *export, const struct command_input *input, FILE *stream,
                      struct error *error)
 {
     struct command_query *query = &export->query;
-    bool all = export->header && query->gpu_name == NULL && query->arch == NULL;
+    bool all = !export->definitions && query->gpu_name == NULL && query->arch == NULL;
+    bool json = export->json || export->python;
     int status = 0;
-    if (export->header == export->definitions)
-        return error_set(error, ERROR_USAGE, "nothing to export; give --header or --definitions");
+    if (export->header + export->definitions + export->json + export->python != 1)
+        return error_set(error, ERROR_USAGE,
+                         "choose what to export: --header, --definitions, --json or --python");
     if (all && input->values.count > 0)
         return error_set(
             error, ERROR_USAGE,
             "to export one problem's configuration, also name the GPU, with --gpu or --arch");
     status = command_query_load(query, !all, error);
     if (status == 0 && all)
-        return write_all(stream, query, error);
+        return json ? export_json(stream, query, true, export->python, error)
+                    : write_all(stream, query, error);
     if (status == 0)
         status = command_query_ask(query, input, error);
     if (status != 0)
         return status;
-    struct tuned_definitions *definitions = alloc_zeroed(1, sizeof *definitions);
-    if (tuned_define(query->table, &query->query, &query->match, definitions) != 0)
-        status = error_set(error, ERROR_USAGE, "the value of a problem word is not a valid word");
-    for (size_t i = 0; i < definitions->count && status == 0 && export->definitions; i++)
-        fprintf(stream, "%s\n", definitions->items[i]);
-    if (status == 0 && export->header)
-        write_one(stream, query, definitions);
-    free(definitions);
-    return status;
+    if (json)
+        return export_json(stream, query, false, export->python, error);
+    return write_answer(export, stream, error);
 }
 
 static int export_file(void *user, struct command_input *input, struct error *error)
@@ -269,19 +301,24 @@ static int export_file(void *user, struct command_input *input, struct error *er
 int command_export(int argc, const char **argv, struct error *error)
 {
     struct export export = {0};
-    enum { OWN_OPTIONS = 3 };
+    enum { OWN_OPTIONS = 5 };
     struct poptOption table[OWN_OPTIONS + QUERY_OPTIONS + 1] = {
         option_flag("header", 0, &export.header,
                     "a C header with all configurations; with --gpu or --arch, only the one for a "
                     "problem"),
         option_flag("definitions", 0, &export.definitions,
                     "the -D options of the configuration for a problem, one per line"),
+        option_flag("json", 0, &export.json,
+                    "all configurations as JSON; with --gpu or --arch, only the one for a problem, "
+                    "with its launches"),
+        option_flag("python", 0, &export.python, "the same as a Python module"),
         option_text("output", 'o', &export.output, "write to this file (default: stdout)", "FILE"),
     };
     const struct command_line line = {
         table, TAKES_VALUES,
-        "export --header|--definitions [--VALUE NUMBER...] [OPTION...]\n\n"
-        "Writes tuned configurations for applications that compile ahead of time.\n\n"
+        "export --header|--definitions|--json|--python [OPTION...]\n\n"
+        "Writes tuned configurations for applications that compile ahead of time, and for\n"
+        "scripts. A problem is given as --VALUE NUMBER.\n\n"
         "Example: autotune export --header --output tuned_kernels.h\n"
         "Example: autotune export --header -k reduce_sum --gpu \"NVIDIA H200\" --n 2^24",
         export_file, &export};

@@ -213,7 +213,8 @@ static const char **problem_names(const struct command_query *query)
                 *ARRAY_APPEND(names, count) = cover->ranges[j].name;
             break;
         }
-    for (size_t i = 0; count == 0 && i < query->template.problem_count; i++)
+    bool listed = count > 0;
+    for (size_t i = 0; !listed && i < query->template.problem_count; i++)
         *ARRAY_APPEND(names, count) = query->template.problem[i].name;
     *ARRAY_APPEND(names, count) = NULL;
     return names;

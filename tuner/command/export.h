@@ -1,10 +1,11 @@
-/* Texts of the headers that `autotune export` writes. */
+/* Texts that `autotune export` writes. */
 #ifndef AUTOTUNE_EXPORT_H
 #define AUTOTUNE_EXPORT_H
 
 #include "base/error.h"
 #include "command/command_query.h"
 #include "record/tuned_file.h"
+#include "template/variant.h"
 
 #include <autotune/tuned.h>
 #include <stdbool.h>
@@ -56,5 +57,36 @@ bool export_takes(const struct command_query *query,
  */
 int export_covers(FILE *stream, const struct command_query *query, const struct tuned_file *tuned,
                   size_t index, struct error *error);
+
+/* --- JSON, and Python --- */
+
+/* A configuration as its template has it, if `known`: if the template of the configuration's version was found. */
+struct export_variant {
+    bool known;
+    struct template template;
+    struct bindings parameters, problem;
+    struct options options;
+};
+
+/* Of the table's `configuration`, or of `match`, whose `configuration` may be NULL. Returns 0, or ERROR_CONFIG if a value is
+ * not one of the template's. Release it in any case. */
+int export_variant(const struct command_query *query,
+                   const struct tuned_configuration *configuration, const struct tuned_match *match,
+                   struct export_variant *variant, struct error *error);
+void export_variant_release(struct export_variant *variant);
+
+/* "-DNAME=VALUE", as the source spells it; i < variant->options.definition_count. */
+static inline const char *export_definition(const struct export_variant *variant, size_t i)
+{
+    const struct options *options = &variant->options;
+    return options->items[options->count - options->definition_count + i];
+}
+
+/*
+ * Writes an array of all configurations, or of the query's answer with its launches, as JSON or as a Python module
+ * with the same text: there are no truth values and no nulls in it. Returns 0, or an error of finding out the launches.
+ */
+int export_json(FILE *stream, const struct command_query *query, bool all, bool python,
+                struct error *error);
 
 #endif

@@ -13,7 +13,7 @@ from typing import Any, Deque, Dict, List, NoReturn, Optional, Union
 
 from ._library import FOLDER, Error
 
-# The wheel's templates, sweeps and tuned INI: kernel_templates/, configs/, results/. They are there only in a wheel.
+# The wheel's templates, sweeps and tuned INI: kernel_templates/, configs/, published/. They are there only in a wheel.
 DATA: Path = FOLDER / "share" / "autotune"
 
 
