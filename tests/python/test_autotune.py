@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,7 +15,7 @@ import unittest
 from pathlib import Path
 
 import autotune
-from autotune import _arrays, _library
+from autotune import _arrays, _kernels, _library, _lookup
 
 SOURCE = Path(os.environ["SOURCE_DIR"])
 TEMPLATES = SOURCE / "tests/standin/templates"
@@ -69,6 +70,30 @@ def setUpModule():
     for name, n in (("scale", 1000), ("sum", 10000)):
         autotune.tune(template=TEMPLATES / f"{name}.ini", set={"n": n}, quiet=True)
     subprocess.run(["autotune", "bundle", "--templates", TEMPLATES, "--output", "bundle"], check=True, capture_output=True)
+
+
+class Structures(unittest.TestCase):
+    def test_they_are_those_of_the_headers(self):
+        lines, here = [], []
+        for name, structure in vars(_library).items():
+            if not (isinstance(structure, type) and issubclass(structure, ctypes.Structure)):
+                continue
+            struct = "struct tuned" + re.sub("[A-Z]", lambda letter: "_" + letter.group().lower(), name[1:])
+            lines.append(f"sizeof({struct})")
+            here.append(ctypes.sizeof(structure))
+            for member, _ in structure._fields_:
+                lines.append(f"offsetof({struct}, {member.rstrip('_')})")
+                here.append(getattr(structure, member).offset)
+        for word, rule in {"exact": "EXACT", "cover": "COVER", "size": "NEAREST_SIZE", "gpu": "NEAREST_GPU", "family": "SAME_FAMILY",
+                           "defaults": "DEFAULTS"}.items():
+            lines.append(f"(size_t)TUNED_{rule}")
+            here.append(_lookup.LIMITS[word])
+        lines += ["(size_t)-TUNED_NOT_FOUND", "(size_t)-TUNED_INVALID", "(size_t)TUNED_COVER", "(size_t)TUNED_WORD", "(size_t)TUNED_SCRATCH"]
+        here += [-_library.NOT_FOUND, -_library.INVALID, _library.COVER_RULE, _library._WORD, _kernels._ACCESSES.index("scratch")]
+        Path("sizes.c").write_text("#include <autotune/tuned_kernel.h>\n#include <stdio.h>\nint main(void)\n{\n" +
+                                   "".join(f'    printf("%zu\\n", {line});\n' for line in lines) + "}\n")
+        subprocess.run(["cc", "-I", SOURCE / "tuner/include", "sizes.c", "-o", "sizes"], check=True)
+        self.assertEqual(list(map(int, subprocess.check_output(["./sizes"]).split())), here)
 
 
 class LookUps(unittest.TestCase):
@@ -135,7 +160,6 @@ class LookUps(unittest.TestCase):
         gc.collect()
         self.assertIn("-DBLOCK_SIZE=256", match.defines)
         self.assertRaisesRegex(autotune.Error, "closed", self.table.find, "scale", n=1000, factor=1.5, gpu=GPU)
-        self.assertRaisesRegex(autotune.Error, "closed", lambda: self.table.kernels)
 
     def test_threads_look_up_while_a_table_is_closed(self):
         def look():
@@ -253,7 +277,7 @@ class Kernels(unittest.TestCase):
         first()
         self.assertEqual(self.result()[0], 2)
         few.close()
-        for call in (first, lambda: few["scale"](self.x, self.out, n=1), lambda: list(few)):
+        for call in (first, lambda: few["scale"](self.x, self.out, n=1), lambda: few.table.find("scale", n=1)):
             self.assertRaisesRegex(autotune.Error, "closed", call)
 
     def test_kernels_are_freed_in_their_context_by_whoever_is_last(self):

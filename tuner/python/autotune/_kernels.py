@@ -4,7 +4,7 @@ import ctypes
 import os
 import threading
 import weakref
-from typing import Any, Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, FrozenSet, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _library as c
 from ._arrays import PER_THREAD_STREAM, Array, array_of, current_stream, is_array, stream_of
@@ -75,7 +75,7 @@ class _Owner:
 class _Loaded:
     """A kernel for one problem. The lock is held during a launch, and when it is freed."""
 
-    def __init__(self, owner: _Owner, pointer: Any, query: c.CQuery, problem: Dict[str, Any]):
+    def __init__(self, owner: _Owner, pointer: Any, query: Any, problem: Dict[str, Any]):
         self.owner, self.pointer, self.lock, self.error = owner, pointer, threading.Lock(), c.CError()
         kernel = pointer[0]
         self.address, self.error_at = ctypes.addressof(kernel), ctypes.byref(self.error)
@@ -87,7 +87,7 @@ class _Loaded:
         self.origin: str = owner.library.origin_text(kernel.origin).decode()
         query.gpu = owner.library.gpu(owner.pointer)
         self.match = Match(Handle(owner.library.table(owner.pointer), owner), query,
-                           c.CMatch.from_buffer_copy(kernel.match), query.gpu[0].python(),
+                           c.CMatch.from_buffer_copy(kernel.match), c.python_gpu(query.gpu[0]),
                            {name: value for name, value in problem.items() if name not in self.scalars})
         self.launches = [Launch(step.entry.decode(), step.function or 0, tuple(step.grid), tuple(step.block),
                                 step.shared_bytes, bool(step.cooperative), tuple(step.cluster))
@@ -153,7 +153,7 @@ class Prepared:
                 raise Error("the kernels are closed")
             code = self._launch(loaded.address, buffers, count, given, len(given), number, loaded.error_at)
             if code != 0:
-                raise loaded.error.exception(code)
+                raise c.exception(loaded.error, code)
 
 
 class Kernel:
@@ -185,7 +185,7 @@ class Kernel:
             pointer, error = ctypes.POINTER(c.CKernel)(), c.CError()
             code = owner.library.get(owner.pointer, ctypes.byref(query), ctypes.byref(pointer), ctypes.byref(error))
             if code != 0:
-                raise error.exception(code)
+                raise c.exception(error, code)
             loaded = _Loaded(owner, pointer, query, values)
             names = frozenset(loaded.scalars)
             if names not in sorts:
@@ -217,8 +217,8 @@ class Kernel:
 
     def prepare(self, /, *arrays: Any, stream: Any = None, **values: Any) -> Prepared:
         """Loads the kernel for this problem, and checks the arrays against its buffers: on this device, of the element
-        type, without gaps, long enough. Without a stream, the one on which the arrays' library works now (CuPy, Numba and
-        PyTorch say which), else the default stream. Raises TypeError for arrays, Error with the library's message."""
+        type, without gaps, long enough. Without a stream, the one on which the arrays' library works now (CuPy, Numba,
+        PyTorch), else the default stream. Raises TypeError for arrays, and Error with the library's message."""
         positional = [self._array(array, f"array {number}") for number, array in enumerate(arrays, 1)]
         named = {name: self._array(value, f"'{name}'") for name, value in values.items() if is_array(value)}
         problem = {name: value for name, value in values.items() if name not in named}
@@ -256,7 +256,7 @@ def _refusal(buffer: Buffer, array: Array, device: int) -> str:
     return ""
 
 
-_TYPES = {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)} | {"half", "bfloat16", "float", "double"}
+_TYPES = "int8 int16 int32 int64 uint8 uint16 uint32 uint64 half bfloat16 float double".split()
 
 
 class Kernels:
@@ -271,9 +271,9 @@ class Kernels:
         self._keep_count, self._limit, self._cache, self._other_versions = keep, limit, cache, other_versions
         self._loaded: Dict[Any, _Loaded] = {}  # the latest last
         self._all: "weakref.WeakSet[_Loaded]" = weakref.WeakSet()  # and those that only Prepared still have
-        self._scalars: Dict[str, List[FrozenSet[str]]] = {}  # names, of each sort of a kernel's variants; almost always one
+        self._scalars: Dict[str, List[FrozenSet[str]]] = {}  # names, of each sort of variants; mostly one
         self._lock = threading.RLock()
-        self.gpu: Gpu = owner.library.gpu(owner.pointer)[0].python()
+        self.gpu: Gpu = c.python_gpu(owner.library.gpu(owner.pointer)[0])
         self.table = Table(Handle(owner.library.table(owner.pointer), owner))
 
     def _keep(self, key: Any, loaded: _Loaded) -> None:
@@ -284,9 +284,6 @@ class Kernels:
 
     def __getitem__(self, name: str) -> Kernel:
         return Kernel(self, name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.table.kernels)
 
     def close(self) -> None:
         """Waits for the GPU and frees everything."""
@@ -306,8 +303,8 @@ class Kernels:
 def kernels(path: Union[str, "os.PathLike[str]"], *, templates: Optional[Union[str, "os.PathLike[str]"]] = None,
             keep: int = 256, limit: Optional[str] = None, cache: Optional[str] = None,
             accept_other_versions: bool = False) -> Kernels:
-    """Opens a bundle for the current CUDA context (make an array first: CuPy and PyTorch make the context with it), or a
-    tuned INI whose templates are in the folder `templates`; then what the cache lacks is compiled by NVRTC.
+    """Opens a bundle for the current CUDA context (CuPy and PyTorch make one with the first array), or a tuned INI
+    whose templates are in the folder `templates`; then what the cache lacks is compiled by NVRTC.
 
     limit, cache and accept_other_versions are those of Table.find(). Raises Error with the library's message."""
     global _library
@@ -320,5 +317,5 @@ def kernels(path: Union[str, "os.PathLike[str]"], *, templates: Optional[Union[s
     folder = os.fsencode(templates) if templates is not None else None
     code = _library.open(ctypes.byref(pointer), os.fsencode(path), folder, ctypes.byref(error))
     if code != 0:
-        raise error.exception(code)
+        raise c.exception(error, code)
     return Kernels(_Owner(_library, pointer), keep, limit, cache, accept_other_versions)

@@ -43,85 +43,52 @@ class Gpu(NamedTuple):
     memory_gb_per_s: float = 0.0  # 10^9 bytes per second
 
 
-class CError(ctypes.Structure):
-    _fields_ = [("code", ctypes.c_int), ("line", ctypes.c_int), ("file", ctypes.c_char * 256),
-                ("message", ctypes.c_char * 1024)]
-
-    def exception(self, code: int) -> Error:
-        kind = NotFound if code == NOT_FOUND else Error
-        return kind(self.message.decode(errors="replace"), self.file.decode(errors="replace"), self.line, code)
+# The C types of members: x3 is an array of three x; *NAME and NAME are structures that were made before.
+_TYPES: Dict[str, Any] = {"c": ctypes.c_char, "i": ctypes.c_int, "u": ctypes.c_uint, "q": ctypes.c_int64,
+                          "Q": ctypes.c_uint64, "n": ctypes.c_size_t, "d": ctypes.c_double, "s": ctypes.c_char_p,
+                          "p": ctypes.c_void_p}
 
 
-class CValue(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("kind", ctypes.c_int), ("integer", ctypes.c_int64),
-                ("real", ctypes.c_double), ("text", ctypes.c_char_p)]
+def _structure(name: str, members: str) -> Any:
+    """A C structure with members as "name:type", in their order."""
+    pairs = (member.split(":") for member in members.split())
+    fields = [(member, _TYPES.get(kind) or _TYPES[kind[0]] * int(kind[1:])) for member, kind in pairs]
+    structure = type(name, (ctypes.Structure,), {"_fields_": fields})
+    _TYPES[name], _TYPES["*" + name] = structure, ctypes.POINTER(structure)
+    return structure
 
 
-class CGpu(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char * 128), ("compute_capability", ctypes.c_int), ("sm_count", ctypes.c_int),
-                ("l2_bytes", ctypes.c_int64), ("memory_gb_per_s", ctypes.c_double)]
-
-    def python(self) -> Gpu:
-        return Gpu(self.name.decode(errors="replace"), self.compute_capability, self.sm_count, self.l2_bytes,
-                   self.memory_gb_per_s)
-
-
-class CCover(ctypes.Structure):
-    _fields_ = [("configurations", ctypes.c_void_p), ("count", ctypes.c_size_t), ("ranges", ctypes.c_void_p),
-                ("range_count", ctypes.c_size_t), ("constraint", ctypes.c_char_p), ("mean_loss_percent", ctypes.c_double),
-                ("worst_loss_percent", ctypes.c_double), ("held_out_sizes", ctypes.c_int64),
-                ("sizes", ctypes.c_void_p), ("size_count", ctypes.c_size_t)]
-
-
-class CConfiguration(ctypes.Structure):
-    _fields_ = [("section", ctypes.c_char_p), ("kernel", ctypes.c_char_p), ("template_name", ctypes.c_char_p),
-                ("template_hash", ctypes.c_char_p), ("gpu", ctypes.POINTER(CGpu)), ("problem", ctypes.c_void_p),
-                ("problem_count", ctypes.c_size_t), ("parameters", ctypes.c_void_p),
-                ("parameter_count", ctypes.c_size_t), ("cover", ctypes.POINTER(CCover)), ("number", ctypes.c_int),
-                ("median_ns", ctypes.c_double), ("cache", ctypes.c_char_p), ("incomplete", ctypes.c_int),
-                ("nvrtc", ctypes.c_char_p)]
+CError = _structure("CError", "code:i line:i file:c256 message:c1024")
+CValue = _structure("CValue", "name:s kind:i integer:q real:d text:s")
+CGpu = _structure("CGpu", "name:c128 compute_capability:i sm_count:i l2_bytes:q memory_gb_per_s:d")
+CCover = _structure("CCover", "configurations:p count:n ranges:p range_count:n constraint:s mean_loss_percent:d "
+                    "worst_loss_percent:d held_out_sizes:q sizes:p size_count:n")
+CConfiguration = _structure("CConfiguration", "section:s kernel:s template_name:s template_hash:s gpu:p problem:p "
+                            "problem_count:n parameters:p parameter_count:n cover:*CCover number:i median_ns:d cache:s "
+                            "incomplete:i nvrtc:s")
+CQuery = _structure("CQuery", "kernel:s gpu:*CGpu problem:*CValue problem_count:n limit:i template_hash:s "
+                    "accept_other_versions:i cache:s")
+CMatch = _structure("CMatch", "rule:i parameters:p parameter_count:n from_:*CConfiguration gpu_distance:d "
+                    "size_distance:d size:p outside:i incomplete:i other_version:i candidates:n refused_versions:n "
+                    "refused_gpus:n refused_problems:n")
+CDefinitions = _structure("CDefinitions", "count:n items:s80 text:c16384")
+CLaunch = _structure("CLaunch", "entry:s function:p grid:u3 block:u3 shared_bytes:u cooperative:i cluster:u3 "
+                     "programmatic:i cluster_scheduling:i shared_carveout:i")
+CKernelBuffer = _structure("CKernelBuffer", "name:s type:s length:Q bytes:Q access:i address:Q")
+CKernel = _structure("CKernel", "match:CMatch origin:i module:p launches:*CLaunch launch_count:n "
+                     "buffers:*CKernelBuffer buffer_count:n scalars:p scalar_count:n")
+CBuffer = _structure("CBuffer", "name:s address:Q")
 
 
-class CQuery(ctypes.Structure):
-    _fields_ = [("kernel", ctypes.c_char_p), ("gpu", ctypes.POINTER(CGpu)), ("problem", ctypes.POINTER(CValue)),
-                ("problem_count", ctypes.c_size_t), ("limit", ctypes.c_int), ("template_hash", ctypes.c_char_p),
-                ("accept_other_versions", ctypes.c_int), ("cache", ctypes.c_char_p)]
+def exception(error: Any, code: int) -> Error:
+    """Of a CError."""
+    kind = NotFound if code == NOT_FOUND else Error
+    return kind(error.message.decode(errors="replace"), error.file.decode(errors="replace"), error.line, code)
 
 
-class CMatch(ctypes.Structure):
-    _fields_ = [("rule", ctypes.c_int), ("parameters", ctypes.c_void_p), ("parameter_count", ctypes.c_size_t),
-                ("from_", ctypes.POINTER(CConfiguration)), ("gpu_distance", ctypes.c_double),
-                ("size_distance", ctypes.c_double), ("size", ctypes.c_void_p), ("outside", ctypes.c_int),
-                ("incomplete", ctypes.c_int), ("other_version", ctypes.c_int), ("candidates", ctypes.c_size_t),
-                ("refused_versions", ctypes.c_size_t), ("refused_gpus", ctypes.c_size_t),
-                ("refused_problems", ctypes.c_size_t)]
-
-
-class CDefinitions(ctypes.Structure):
-    _fields_ = [("count", ctypes.c_size_t), ("items", ctypes.c_char_p * (64 + 16)), ("text", ctypes.c_char * (16 * 1024))]
-
-
-class CLaunch(ctypes.Structure):
-    _fields_ = [("entry", ctypes.c_char_p), ("function", ctypes.c_void_p), ("grid", ctypes.c_uint * 3),
-                ("block", ctypes.c_uint * 3), ("shared_bytes", ctypes.c_uint), ("cooperative", ctypes.c_int),
-                ("cluster", ctypes.c_uint * 3), ("programmatic", ctypes.c_int), ("cluster_scheduling", ctypes.c_int),
-                ("shared_carveout", ctypes.c_int)]
-
-
-class CKernelBuffer(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("type", ctypes.c_char_p), ("length", ctypes.c_uint64),
-                ("bytes", ctypes.c_uint64), ("access", ctypes.c_int), ("address", ctypes.c_uint64)]
-
-
-class CKernel(ctypes.Structure):
-    _fields_ = [("match", CMatch), ("origin", ctypes.c_int), ("module", ctypes.c_void_p),
-                ("launches", ctypes.POINTER(CLaunch)), ("launch_count", ctypes.c_size_t),
-                ("buffers", ctypes.POINTER(CKernelBuffer)), ("buffer_count", ctypes.c_size_t),
-                ("scalars", ctypes.c_void_p), ("scalar_count", ctypes.c_size_t)]
-
-
-class CBuffer(ctypes.Structure):
-    _fields_ = [("name", ctypes.c_char_p), ("address", ctypes.c_uint64)]
+def python_gpu(gpu: Any) -> Gpu:
+    """Of a CGpu."""
+    return Gpu(gpu.name.decode(errors="replace"), *(getattr(gpu, name) for name in Gpu._fields[1:]))
 
 
 def _open(name: str) -> Tuple[ctypes.PyDLL, ctypes.CDLL]:
@@ -145,7 +112,6 @@ _quick, _slow = _open("libtuned.so.0")
 tuned_load = _declare(_slow, "tuned_load", ctypes.c_int, ctypes.POINTER(_P), ctypes.c_char_p, _E)
 tuned_free = _declare(_quick, "tuned_free", None, _P)
 tuned_add_template = _declare(_quick, "tuned_add_template", ctypes.c_int, _P, ctypes.c_char_p, _E)
-tuned_at = _declare(_quick, "tuned_at", ctypes.POINTER(CConfiguration), _P, ctypes.c_size_t)
 tuned_find = _declare(_quick, "tuned_find", ctypes.c_int, _P, _P, _P)
 tuned_define = _declare(_quick, "tuned_define", ctypes.c_int, _P, _P, _P, ctypes.POINTER(CDefinitions))
 tuned_explain = _declare(_quick, "tuned_explain", ctypes.c_size_t, _P, _P, ctypes.c_char_p, ctypes.c_size_t)
@@ -165,7 +131,7 @@ class KernelLibrary:
         self.gpu = _declare(quick, "tuned_kernels_gpu", ctypes.POINTER(CGpu), _P)
         self.table = _declare(quick, "tuned_kernels_table", _P, _P)
         self.origin_text = _declare(quick, "tuned_origin_text", ctypes.c_char_p, ctypes.c_int)
-        self.get = _declare(slow, "tuned_kernel_get", ctypes.c_int, _P, ctypes.POINTER(CQuery), ctypes.POINTER(kernel), _E)
+        self.get = _declare(slow, "tuned_kernel_get", ctypes.c_int, _P, _P, ctypes.POINTER(kernel), _E)
         self.free = _declare(slow, "tuned_kernel_free", None, kernel)
         self.launch = _declare(slow, "tuned_kernel_launch", ctypes.c_int, _P, _P, ctypes.c_size_t, _P, ctypes.c_size_t,
                                _P, _P)
@@ -217,7 +183,7 @@ def text_bytes(text: str, what: str) -> bytes:
 
 
 def c_values(values: Iterable[Tuple[str, Any]]) -> Any:
-    """An array of named values. Numbers of NumPy and others are taken by what they convert to; a condition is a word."""
+    """An array of named values. Numbers of NumPy and others are what they convert to; a condition must be a word."""
     items = list(values)
     array = (CValue * len(items))()
     for place, (name, value) in zip(array, items):

@@ -30,7 +30,7 @@ class Match(Mapping[str, Value]):
 
     parameters    the same as a dictionary, in the template's order
     rule          how far the answer is from the question, in words: "same GPU, nearest size"
-    loss          of a cover's answer: the expected share of the best variant's speed that is missing, in percent; else None
+    loss          of a cover's answer: by how much it is expected to fall short of the best, in percent; else None
     gpu           the GPU that was asked for
     problem       the problem that was asked for
     median_ns     the time that was measured when the configuration was tuned; None: not known
@@ -40,7 +40,7 @@ class Match(Mapping[str, Value]):
     other_version it is of another version of the template than was asked for
     """
 
-    def __init__(self, handle: Handle, query: c.CQuery, answer: c.CMatch, gpu: Gpu, problem: Dict[str, Any]):
+    def __init__(self, handle: Handle, query: Any, answer: Any, gpu: Gpu, problem: Dict[str, Any]):
         self._handle, self._query, self._answer = handle, query, answer
         self._defines: Optional[List[str]] = None
         self._problem, self.gpu = problem, gpu
@@ -80,8 +80,8 @@ class Match(Mapping[str, Value]):
 
     @property
     def defines(self) -> List[str]:
-        """The compiler's options: "-DBLOCK_SIZE=256", for words "-DFINISH=FINISH_TWO_PASS". A template that names macros
-        in the source's own case (`define`) gets those from `autotune export --python`."""
+        """The compiler's options: "-DBLOCK_SIZE=256", for words "-DFINISH=FINISH_TWO_PASS". If the template names
+        macros otherwise (`define`), they are in what `autotune export --python` writes."""
         if self._defines is None:
             definitions = c.CDefinitions()
             if c.tuned_define(self._handle.pointer, ctypes.byref(self._query), ctypes.byref(self._answer),
@@ -108,16 +108,16 @@ class Match(Mapping[str, Value]):
         return f"<autotune.Match {self._parameters} ({self.rule})>"
 
 
-def explain(query: c.CQuery, answer: c.CMatch) -> str:
+def explain(query: Any, answer: Any) -> str:
     text = ctypes.create_string_buffer(1024)
     c.tuned_explain(ctypes.byref(query), ctypes.byref(answer), text, len(text))
     return text.value.decode(errors="replace")
 
 
-_devices: Dict[int, c.CGpu] = {}  # asking the driver takes half a millisecond
+_devices: Dict[int, Any] = {}  # asking the driver takes half a millisecond
 
 
-def c_gpu(gpu: Optional[Gpu], device: int) -> c.CGpu:
+def c_gpu(gpu: Optional[Gpu], device: int) -> Any:
     """The GPU that is given, or else the current context's, which is `device`."""
     if gpu is None and device in _devices:
         return _devices[device]
@@ -126,17 +126,17 @@ def c_gpu(gpu: Optional[Gpu], device: int) -> c.CGpu:
         error = c.CError()
         code = c.tuned_gpu_current(ctypes.byref(result), None, ctypes.byref(error))
         if code != 0:
-            raise error.exception(code)
+            raise c.exception(error, code)
         _devices[device] = result
     else:
         result.name = c.text_bytes(gpu.name, "a GPU's name")[:127]
-        result.compute_capability, result.sm_count = gpu.compute_capability, gpu.sm_count
-        result.l2_bytes, result.memory_gb_per_s = gpu.l2_bytes, gpu.memory_gb_per_s
+        for name, value in zip(gpu._fields[1:], gpu[1:]):
+            setattr(result, name, value)
     return result
 
 
-def c_query(kernel: str, gpu: Optional[c.CGpu], problem: Mapping[str, Any], limit: Optional[str], cache: Optional[str],
-            template_hash: Optional[str], accept_other_versions: bool) -> c.CQuery:
+def c_query(kernel: str, gpu: Any, problem: Mapping[str, Any], limit: Optional[str], cache: Optional[str],
+            template_hash: Optional[str], accept_other_versions: bool) -> Any:
     """What the structure points to lives as long as it."""
     if limit is not None and limit not in LIMITS:
         raise ValueError(f"unknown limit '{limit}'; choose {', '.join(LIMITS)}")
@@ -196,7 +196,7 @@ class Table:
             raise c.NotFound(explain(query, answer), code=code)
         if code != 0:
             raise Error("the query needs a GPU with its compute capability, and at most 16 values", code=code)
-        match = Match(handle, query, answer, gpu_structure.python() if gpu is None else gpu, values)
+        match = Match(handle, query, answer, c.python_gpu(gpu_structure) if gpu is None else gpu, values)
         answers = self._answers
         if len(answers) >= KEPT:
             answers.clear()
@@ -212,22 +212,9 @@ class Table:
             raise Error("the table is closed")
         code = c.tuned_add_template(handle.pointer, os.fsencode(path), ctypes.byref(error))
         if code != 0:
-            raise error.exception(code)
+            raise c.exception(error, code)
         handle.parameters = {}
         self._answers.clear()
-
-    @property
-    def kernels(self) -> List[str]:
-        """The names of the kernels that the file has."""
-        handle, index, names = self._handle, 0, {}  # type: Optional[Handle], int, Dict[str, None]
-        if handle is None:
-            raise Error("the table is closed")
-        while True:
-            configuration = c.tuned_at(handle.pointer, index)
-            if not configuration:
-                return list(names)
-            names[configuration[0].kernel.decode()] = None
-            index += 1
 
     def close(self) -> None:
         """Later look-ups are errors; earlier answers stay valid."""
@@ -247,6 +234,6 @@ def load(path: Union[str, "os.PathLike[str]"]) -> Table:
     pointer, error = ctypes.c_void_p(), c.CError()
     code = c.tuned_load(ctypes.byref(pointer), os.fsencode(path), ctypes.byref(error))
     if code != 0:
-        raise error.exception(code)
-    warning = str(error.exception(0)) if error.message else ""
+        raise c.exception(error, code)
+    warning = str(c.exception(error, 0)) if error.message else ""
     return Table(Handle(pointer), warning)

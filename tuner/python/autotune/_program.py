@@ -45,8 +45,9 @@ def _row(study: Dict[str, Any]) -> Dict[str, Any]:
     variant = study["variants"][study["winner"]]
     time, figures = variant["time"] or {}, variant["figures"] or {}
     return {"kernel": study["kernel"], "gpu": study["gpu"]["name"], "problem": study["problem"],
-            "parameters": variant["parameters"], **{name: time.get(name) for name in ("median_ns", "low_ns", "high_ns")},
-            **{name: figures.get(name) for name in ("registers", "occupancy")}, "complete": study["complete"]}
+            "parameters": variant["parameters"], "complete": study["complete"],
+            **{name: time.get(name) for name in ("median_ns", "low_ns", "high_ns")},
+            **{name: figures.get(name) for name in ("registers", "occupancy")}}
 
 
 def _options(options: Dict[str, Any]) -> List[str]:
@@ -66,7 +67,7 @@ def _options(options: Dict[str, Any]) -> List[str]:
 
 def tune(config: Optional[Union[str, "os.PathLike[str]"]] = None, budget: Optional[str] = None, **options: Any) -> Rows:
     """Runs `autotune tune` on a sweep, and returns the winners. Its other options by keyword: template="k.ini",
-    results="results", tuned="tuned.ini", kernel=["a", "b"], set={"n": "2^20"}, device="all", remeasure=True, quiet=True.
+    results="results", tuned="tuned.ini", kernel=["a", "b"], set={"n": "2^20"}, device="all", quiet=True.
 
     Progress is printed line by line. Ctrl-C lets the program store what it has before KeyboardInterrupt is raised; the
     next run goes on from there. Raises Error with the program's message and exit status."""
@@ -75,7 +76,7 @@ def tune(config: Optional[Union[str, "os.PathLike[str]"]] = None, budget: Option
         arguments.append("--progress")
     lines: Deque[str] = deque(maxlen=20)
     with tempfile.TemporaryFile("w+", encoding="utf-8") as output:
-        # in a session of its own, so that Ctrl-C in a terminal reaches it once, through us: a second one ends it at once
+        # in a session of its own: Ctrl-C in a terminal reaches it once, through us; a second signal ends it at once
         with subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE, text=True,
                               errors="replace", start_new_session=True) as process:
             interrupted = False
