@@ -78,6 +78,15 @@ foreign_kernel() {
     sweep "$source/tests/foreign/sweep.ini" "$scratch/foreign" && grep "^parameter.tile = " "$scratch/foreign/tuned.ini"
 }
 
+# Of structs that a run cannot tell from the right ones before it launches them.
+swapped_members() {
+    mkdir -p "$scratch/swapped"
+    cp "$source"/tests/foreign/layer_norm.* "$scratch/swapped" &&
+        sed -i "/^\[launch/,/^\[expect/s/$1/" "$scratch/swapped/layer_norm.ini"
+    ! timeout 60 "$autotune" run --template "$scratch/swapped/layer_norm.ini" >"$scratch/run" 2>&1 && cat "$scratch/run" &&
+        grep "result   wrong_result" "$scratch/run"
+}
+
 # Every variant is right, and the tuples of the sweep are its only ones.
 format_sweep() {
     "$autotune" check --compile --config "$source/tests/format/sweep.ini" &&
@@ -227,6 +236,8 @@ if wanted sweep; then
 fi
 if wanted foreign; then
     test_case "a foreign kernel is tuned" foreign_kernel
+    test_case "outputs in a struct, swapped" swapped_members "mean, rstd,/rstd, mean,"
+    test_case "inputs in a struct, swapped" swapped_members "struct(x, weight/struct(weight, x"
 fi
 if wanted format; then
     test_case "structs, conditions, own macros, tuples, normal numbers, NaN: compiled, checked and tuned" format_sweep

@@ -94,7 +94,7 @@ s/array(plus, null, in)/array(uint64 0 for 3)/|element 1 of member 1 of member 4
 s/array(plus, null, in)/plus, null, in/|member 4 of parameter 1 of kernel 'members_reference' has fewer members than the argument gives
 s/, bool no)/)/|parameter 1 of kernel 'members_reference' has more members than the argument gives
 s/  struct(), /  struct(in), /|parameter 2 of kernel 'members_step' does not have 8 bytes, as the argument's has
-/buffer.half/,/access/s/float/double/|member 1 of parameter 1 of kernel 'members_step' does not point to double, the type of the elements of buffer 'half'
+/buffer.plus/,/access/s/float2/double2/|element 1 of member 1 of member 4 of parameter 1 of kernel 'members_step' does not point to double, the type of the elements of buffer 'plus'
 END
 }
 
@@ -102,7 +102,7 @@ END
     valued 'out, struct(int32 n, double 0.5, bool n > 64), bool yes, int8 -1, half 1.5'
     sed -i 's/^    bool twice;/private: bool twice; public: __device__ bool get() const { return twice; }/; s/shape.twice/shape.get()/' valued.cu
     expect 0 check --compile --template valued.ini --arch sm_90
-    has err "valued.ini:14: not checked: the members of parameter 2 of kernel 'valued': cannot bind to non-public member"
+    has err "valued.ini:14: not checked: parameter 2 of kernel 'valued': cannot bind to non-public member"
     sed -i 's/bool n > 64)/array(int64 0 for 2))/' valued.ini
     expect 2 check --compile --template valued.ini --arch sm_90
     has err "parameter 2 of kernel 'valued' does not have 32 bytes"
@@ -154,4 +154,120 @@ s/pointers(out)/pointers(reference)/|'reference'
 s/rows by n/rows by n - n/|the part that a pointer points to of launch 'reference' would be 0
 s/, reference, int32/, pointers(reference), int32/|parameter 2 of kernel 'gather_reference' is 'double *reference', but the argument is 'pointers(reference)'
 END
+}
+
+# blocks [BYTES [TYPE]]: a buffer of a type of the source's, and one of a vector type
+blocks() {
+    cat >blocks.cu <<'CUDA'
+namespace ns { struct block_q4 { unsigned short scale; unsigned char quants[16]; }; }
+extern "C" __global__ void copy(const ns::block_q4 *in, ns::block_q4 *out, const float2 *pairs, float2 *sums, int n)
+{
+    for (int i = threadIdx.x; i < n; i += blockDim.x) {
+        out[i] = in[i];
+        sums[i] = make_float2(pairs[i].x + pairs[i].y, pairs[i].x);
+    }
+}
+extern "C" __global__ void copied(const ns::block_q4 *in, ns::block_q4 *reference, int n)
+{
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        reference[i] = in[i];
+}
+extern "C" __global__ void summed(const float2 *pairs, double2 *reference, int n)
+{
+    for (int i = threadIdx.x; i < n; i += blockDim.x)
+        reference[i] = make_double2((double)pairs[i].x + pairs[i].y, pairs[i].x);
+}
+CUDA
+    cat >blocks.ini <<INI
+[parameters]
+[launch_parameters]
+threads = 32
+[problem]
+n = 100
+[buffer.in]
+type = ns::block_q4
+element_bytes = ${1:-18}
+length = n
+access = read
+fill = integers(0, 255)
+[buffer.out]
+type = ${2:-ns::block_q4}
+element_bytes = 18
+length = n
+access = write
+[buffer.pairs]
+type = float2
+length = n
+access = read
+fill = uniform(-1, 1)
+[buffer.sums]
+type = float2
+length = n
+access = write
+[launch.copy]
+entry = copy
+grid = 1
+block = threads
+arguments = in, out, pairs, sums, int32 n
+[expect.out]
+reference = copied
+arguments = in, reference, int32 n
+compare = ${3:-exact}
+[expect.sums]
+reference = summed
+arguments = pairs, reference, int32 n
+compare = absolute(1e-6)
+INI
+}
+
+@test "buffers of the source's types, of the size that the compiler sees, and of vector types" {
+    blocks
+    expect 0 check --compile --template blocks.ini --arch sm_90
+    blocks 16
+    expect 2 check --compile --template blocks.ini --arch sm_90
+    has err "buffer 'in': type 'ns::block_q4' does not have 16 bytes, as element_bytes says"
+    blocks 18 ns::block_q5
+    expect 2 check --compile --template blocks.ini --arch sm_90
+    has err "the type of buffer 'out': namespace \"ns\" has no member \"block_q5\""
+    blocks 18 ns::block_q4 "absolute(1)"
+    expect 2 check --template blocks.ini
+    has err "elements of type 'ns::block_q4' are compared as bytes"
+    for type in float float2 '"x"'; do
+        blocks 18 "$type"
+        expect 2 check --template blocks.ini
+        has err "element_bytes is for a type of the source's"
+    done
+    blocks
+    sed -i '/^element_bytes/d' blocks.ini
+    expect 2 check --template blocks.ini
+    has err "unknown element type 'ns::block_q4'" "a type of the source's with element_bytes"
+}
+
+@test "the driver's header alone, CUTLASS's way to name headers, and words that are types" {
+    valued 'out, struct(int32 n, double 0.5, bool n > 64), bool yes, int8 -1, half 1.5'
+    sed -i '1i #include <cuda.h>\n#define CUDA_STD_HEADER(header) <cuda/std/header>\n#include CUDA_STD_HEADER(tuple)\n__constant__ CUtensorMap map;' valued.cu
+    expect 0 check --compile --template valued.ini --arch sm_90
+    sed -i 's/define CUDA_STD_HEADER/define OTHER_HEADER/' valued.cu
+    expect 2 check --template valued.ini
+    has err "valued.cu:3: cannot tell which file the #include of 'CUDA_STD_HEADER' reads"
+    mkdir own && echo '#error own file' >own/tuple
+    sed -i 's/define OTHER_HEADER(header) <.*/define CUDA_STD_HEADER(header) <own\/header>/' valued.cu
+    expect 2 check --compile --template valued.ini --arch sm_90
+    has err "own file"
+    for type in bfloat16 half int16; do
+        valued 'out, struct(int32 n, double 0.5, bool n > 64), bool yes, int8 -1, half 1.5'
+        sed -i '1i #include <cuda_bf16.h>\n#include <cstdint>\n__constant__ real one;' valued.cu
+        sed -i "1i [kernel]\ndefine = real = type" valued.ini
+        sed -i "s/^n = 100/&\ntype = $type/" valued.ini
+        expect 0 check --compile --template valued.ini --arch sm_90
+    done
+}
+
+@test "after a name that is not defined, the first error and the header that defines it" {
+    for word in INFINITY:math.h FLT_MAX:float.h UINT64_MAX:stdint.h CUtensorMap:cuda.h; do
+        valued 'out, struct(int32 n, double 0.5, bool n > 64), bool yes, int8 -1, half 1.5'
+        sed -i "\$a __device__ void first() { (void)${word%:*}; }\n__device__ void second() { other = 1; }" valued.cu
+        expect 2 check --compile --template valued.ini --arch sm_90
+        has err "valued.cu(12): error: identifier \"${word%:*}\" is undefined; it is in <${word#*:}>"
+    done
 }

@@ -74,9 +74,13 @@ static int compile(struct checking *checking, const struct subject *subject,
         fprintf(stderr, "%s\n", compilation->log);
     if (status == ERROR_CONFIG) {
         char *text = bindings_text(parameters);
+        char *cause = compilation_cause(compilation->log != NULL ? compilation->log : "");
         (void)error_set_at(&fault, ERROR_CONFIG, subject->kernel->template.source.files[0].path, 0,
-                           "the source does not compile for %s with %s", checking->gpu->arch,
-                           text[0] != '\0' ? text : "its defaults");
+                           "the source does not compile for %s with %s%s%.500s",
+                           checking->gpu->arch, text[0] != '\0' ? text : "its defaults",
+                           cause != NULL ? "; the first error is: " : "",
+                           cause != NULL ? cause : "");
+        free(cause);
         free(text);
         report(checking, &fault);
         return 1;

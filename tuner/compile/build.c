@@ -25,12 +25,13 @@ int build_options(const struct build *build, struct options *options, struct err
 int build_refused(const struct source *source, const struct compilation *compilation,
                   struct error *error)
 {
-    const char *start = strstr(compilation->log, "error");
-    if (start == NULL)
-        start = compilation->log;
+    char *cause = compilation_cause(compilation->log);
+    const char *start = cause != NULL ? strstr(cause, "error") : compilation->log;
     size_t length = strcspn(start, "\n");
-    return error_set_at(error, ERROR_CONFIG, source->files[0].path, 0, "compilation failed: %.*s",
-                        length < 800 ? (int)length : 800, start);
+    int status = error_set_at(error, ERROR_CONFIG, source->files[0].path, 0,
+                              "compilation failed: %.*s", length < 800 ? (int)length : 800, start);
+    free(cause);
+    return status;
 }
 
 /* --- the source --- */

@@ -40,6 +40,10 @@ const struct compiled_kernel *compilation_kernel(const struct compilation *compi
 /* The name that `entry` has in the cubin. `compilation` may be NULL, and need not know the entry. */
 const char *compilation_symbol(const struct compilation *compilation, const char *entry);
 
+/* The line of the log's first error, from which others may follow, and the header that defines a name that it says is
+ * undefined; a new string. NULL: there is no error. */
+char *compilation_cause(const char *log);
+
 /* Frees the members and zeroes the struct. */
 void compilation_release(struct compilation *compilation);
 

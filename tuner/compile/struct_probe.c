@@ -13,6 +13,7 @@
 /* The name of a file in the compiler's messages begins so; behind it are the template's line and a place. */
 #define PROBE "autotune-probe:"
 #define PROBE_END PROBE "end"
+#define OF_BUFFER "the type of buffer '"
 
 /* of<T>() is one of these, or for numbers with the size added. */
 enum { IS_POINTER = 1, IS_ARRAY, IS_CLASS, IS_FLOATING = 40, IS_INTEGER = 50 };
@@ -232,6 +233,31 @@ static void probe_launch(struct probing *probing, const struct launch *launch)
     }
 }
 
+/* That the types of the source that buffers have are as large as element_bytes says. */
+static void probe_buffers(struct probing *probing)
+{
+    for (size_t i = 0; i < probing->template->buffer_count; i++) {
+        const struct buffer *buffer = &probing->template->buffers[i];
+        if (buffer->own_type == NULL)
+            continue;
+        alloc_append(&probing->text, "#line 1 \"" PROBE "%d:" OF_BUFFER "%s'\"\n", buffer->line,
+                     buffer->name);
+        char *condition = alloc_format("sizeof(%s) == %zu", buffer->own_type, buffer->components);
+        assert_that(probing, condition,
+                    "buffer '%s': type '%s' does not have %zu bytes, as element_bytes says",
+                    buffer->name, buffer->own_type, buffer->components);
+        free(condition);
+    }
+}
+
+static bool has_own_types(const struct template *template)
+{
+    for (size_t i = 0; i < template->buffer_count; i++)
+        if (template->buffers[i].own_type != NULL)
+            return true;
+    return false;
+}
+
 static bool has_struct(const struct launch *launch)
 {
     for (size_t i = 0; i < launch->argument_count; i++)
@@ -272,17 +298,18 @@ bool struct_probe_make(struct source *probe, const struct template *template,
     struct probing probing = {.template = template, .scope = scope};
     const struct launch *launch;
     size_t unit = SIZE_MAX;
-    for (size_t i = 0; (launch = launch_at(template, i)) != NULL; i++) {
-        if (!has_struct(launch) || (unit != SIZE_MAX && unit != unit_of(template, launch)))
-            continue;
-        if (unit == SIZE_MAX) {
+    for (size_t i = 0; unit == SIZE_MAX && (launch = launch_at(template, i)) != NULL; i++)
+        if (has_struct(launch))
             unit = unit_of(template, launch);
-            probing.text = alloc_format("%s%s", source->files[unit].text, prelude);
-        }
-        probe_launch(&probing, launch);
-    }
+    if (unit == SIZE_MAX && has_own_types(template))
+        unit = 0;
     if (unit == SIZE_MAX)
         return false;
+    probing.text = alloc_format("%s%s", source->files[unit].text, prelude);
+    for (size_t i = 0; (launch = launch_at(template, i)) != NULL; i++)
+        if (has_struct(launch) && unit == unit_of(template, launch))
+            probe_launch(&probing, launch);
+    probe_buffers(&probing);
     *probe = *source;
     probe->unit_count = 1;
     probe->files = alloc_zeroed(source->file_count, sizeof *probe->files);
@@ -369,14 +396,15 @@ static int judge(struct probe_log *log, int line, const char *place, const char 
         return error_set_at(error, ERROR_CONFIG, path, line,
                             "%s has %s members than the argument gives", place,
                             more ? "more" : "fewer");
+    if (strncmp(place, OF_BUFFER, strlen(OF_BUFFER)) == 0 && log->template->source.unit_count == 1)
+        return error_set_at(error, ERROR_CONFIG, path, line, "%s: %s", place, message);
     for (size_t i = 0; i < log->place_count; i++)
         if (strcmp(log->places[i], place) == 0)
             return 0;
     if (is_within_unchecked(log, place))
         return 0;
     *ARRAY_APPEND(log->places, log->place_count) = alloc_string(place);
-    alloc_append(&log->unchecked, "%s:%d: not checked: the members of %s: %s\n", path, line, place,
-                 message);
+    alloc_append(&log->unchecked, "%s:%d: not checked: %s: %s\n", path, line, place, message);
     return 0;
 }
 

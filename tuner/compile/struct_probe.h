@@ -1,7 +1,7 @@
 /*
  * Checks the structs among a template's arguments against the types that the source declares, which a cubin does not tell:
  * how many members they have, which of them are pointers, numbers, structs and arrays, of which sizes, and to what the
- * pointers point. The probe is the source with functions behind it that take the types apart (structured bindings of
+ * pointers point; and the sizes of types of the source that buffers have. The probe is the source with functions behind it that take the types apart (structured bindings of
  * C++17), and with an error at its end, so that the compiler's front end does it all and nothing is made:
  *
  *     if (struct_probe_make(&probe, template, &scope)) { compile &probe; struct_probe_read(template, log, ...); }
@@ -18,7 +18,7 @@
 
 /* Makes the probe, which borrows from the template, of all launches and helpers that have structs and whose kernel is in
  * the unit of the first of these. `scope` says what buffers' types are. False, with nothing to release, if
- * no argument is a struct. */
+ * no argument is a struct and no buffer has a type of the source's. */
 bool struct_probe_make(struct source *probe, const struct template *template,
                        const struct scope *scope);
 void struct_probe_release(struct source *probe);

@@ -36,6 +36,12 @@ bool element_is_floating(enum element_type type);
 /* The type called `name` (`length` bytes), or -1. */
 int element_from_name(const char *name, size_t length);
 
+/* The type of the components of one of CUDA's vector types, "float2" or "half2", and how many it has; or -1. */
+int element_of_vector(const char *name, size_t *components);
+
+/* What C++ calls the type, in no header or in <cuda_fp16.h>, <cuda_bf16.h> and <cstdint>. */
+const char *element_cpp_name(enum element_type type);
+
 /* All names, terminated by NULL. */
 const char *const *element_names(void);
 

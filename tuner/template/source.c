@@ -23,6 +23,21 @@ struct hashes {
     bool stringifies;           /* a macro turns its argument into text, with its white space */
 };
 
+/* "#define CUDA_STD_HEADER(header) <cuda/std/header>", with the parameter replaced by PARAMETER. */
+struct header_macro {
+    char *name;
+    char *text;
+};
+
+enum { PARAMETER = 1 };
+
+/* An #include of such a macro. */
+struct macro_include {
+    char *path; /* of the file with the #include */
+    int line;
+    char *name, *argument;
+};
+
 /* What one source_load() collects. */
 struct loading {
     struct source *source;
@@ -32,6 +47,10 @@ struct loading {
     char *macro; /* whose #include was found first; its place */
     char *macro_path;
     int macro_line;
+    struct header_macro *macros;
+    size_t macro_count;
+    struct macro_include *includes;
+    size_t include_count;
     bool shadowing; /* reads headers that only the toolkit's may include */
 };
 
@@ -256,15 +275,14 @@ static bool token_is(const struct scan *scan, const char *text)
 }
 
 /* An #include or __has_include of a macro: which file it reads is not determined. */
-static void note_macro(struct scan *scan)
+static void note_macro(struct loading *loading, const char *name, const char *path, int line)
 {
-    struct loading *loading = scan->loading;
     loading->hashes.stringifies = true; /* white space is part of a name */
     if (loading->macro != NULL || loading->shadowing)
         return;
-    loading->macro = alloc_string(scan->lexer.token);
-    loading->macro_path = alloc_string(scan->path);
-    loading->macro_line = scan->lexer.line;
+    loading->macro = alloc_string(name);
+    loading->macro_path = alloc_string(path);
+    loading->macro_line = line;
 }
 
 static enum token_kind next_token(struct scan *scan, bool space_counts)
@@ -276,7 +294,8 @@ static enum token_kind next_token(struct scan *scan, bool space_counts)
     if (kind == TOKEN_HEADER)
         take_header(loading, scan->path, token, scan->tests_only, scan->all_folders);
     if (kind == TOKEN_NAME && scan->test == TEST_OPEN && !scan->function_like)
-        note_macro(scan); /* otherwise it may be a parameter */
+        note_macro(loading, token, scan->path,
+                   scan->lexer.line); /* otherwise it may be a parameter */
     if (kind == TOKEN_NAME) {
         *ARRAY_APPEND(loading->source->names, loading->source->name_count) =
             (struct source_name){alloc_string(token), !loading->shadowing, scan->directive};
@@ -296,6 +315,81 @@ static enum token_kind next_token(struct scan *scan, bool space_counts)
     return kind;
 }
 
+/* Behind the "(" of a macro's definition: notes it if it has one parameter and makes a <header> of it. */
+static void scan_definition(struct scan *scan, const char *name)
+{
+    struct loading *loading = scan->loading;
+    char *parameter = NULL;
+    char *text = alloc_string("");
+    enum token_kind kind = next_token(scan, false);
+    if (kind == TOKEN_NAME)
+        parameter = alloc_string(scan->lexer.token);
+    bool one =
+        parameter != NULL && next_token(scan, false) == TOKEN_PUNCTUATION && token_is(scan, ")");
+    while (one && (kind = next_token(scan, false)) != TOKEN_DIRECTIVE_END && kind != TOKEN_END) {
+        bool is_parameter = kind == TOKEN_NAME && token_is(scan, parameter);
+        const char own[] = {PARAMETER, '\0'};
+        alloc_append(&text, "%s", is_parameter ? own : scan->lexer.token);
+    }
+    size_t length = strlen(text);
+    if (one && !loading->shadowing && length > 2 && text[0] == '<' && text[length - 1] == '>')
+        *ARRAY_APPEND(loading->macros, loading->macro_count) =
+            (struct header_macro){alloc_string(name), alloc_string(text)};
+    free(parameter);
+    free(text);
+}
+
+/* An #include of the macro that is the current token: of "NAME(argument)", what its definitions make of it is included,
+ * whichever counts; of anything else, it is unknown. */
+static void scan_macro_include(struct scan *scan)
+{
+    struct loading *loading = scan->loading;
+    struct macro_include include = {.line = scan->lexer.line};
+    char *name = alloc_string(scan->lexer.token);
+    char *argument = NULL;
+    bool is_name = scan->last == TOKEN_NAME;
+    if (is_name && next_token(scan, false) == TOKEN_PUNCTUATION && token_is(scan, "(") &&
+        next_token(scan, false) == TOKEN_NAME)
+        argument = alloc_string(scan->lexer.token);
+    bool call =
+        argument != NULL && next_token(scan, false) == TOKEN_PUNCTUATION && token_is(scan, ")");
+    loading->hashes.stringifies = true; /* white space is part of a name */
+    if (call && !loading->shadowing) {
+        include.path = alloc_string(scan->path);
+        include.name = name;
+        include.argument = argument;
+        *ARRAY_APPEND(loading->includes, loading->include_count) = include;
+        return;
+    }
+    note_macro(loading, name, scan->path, include.line);
+    free(name);
+    free(argument);
+}
+
+/* Takes the headers that macros make. */
+static void take_macro_headers(struct loading *loading)
+{
+    for (size_t i = 0; i < loading->include_count; i++) {
+        const struct macro_include *include = &loading->includes[i];
+        bool known = false;
+        for (size_t j = 0; j < loading->macro_count; j++) {
+            const struct header_macro *macro = &loading->macros[j];
+            if (strcmp(macro->name, include->name) != 0)
+                continue;
+            const char *place = strchr(macro->text, PARAMETER);
+            size_t before = place != NULL ? (size_t)(place - macro->text) : strlen(macro->text);
+            char *header = alloc_format("%.*s%s%s", (int)before, macro->text,
+                                        place != NULL ? include->argument : "",
+                                        place != NULL ? place + 1 : "");
+            take_header(loading, include->path, header, false, false);
+            free(header);
+            known = true;
+        }
+        if (!known)
+            note_macro(loading, include->name, include->path, include->line);
+    }
+}
+
 /*
  * Takes every #include, also in inactive #if branches: an unnecessary header causes only an
  * unnecessary compilation when it changes, but a missed one causes a stale cubin.
@@ -310,13 +404,17 @@ static void scan_text(struct loading *loading, const char *path, const char *tex
             continue;
         if (token_is(&scan, "define")) {
             if (next_token(&scan, false) == TOKEN_NAME) {
+                char *name = alloc_string(scan.lexer.token);
                 (void)next_token(&scan, true);
                 scan.function_like = token_is(&scan, "(") && !scan.lexer.spaced;
+                if (scan.function_like)
+                    scan_definition(&scan, name);
+                free(name);
             }
         } else if (token_is(&scan, "include") || token_is(&scan, "include_next")) {
             kind = next_token(&scan, false);
             if (kind != TOKEN_HEADER && kind != TOKEN_DIRECTIVE_END)
-                note_macro(&scan);
+                scan_macro_include(&scan);
         }
     }
     source_lexer_release(&scan.lexer);
@@ -345,8 +443,11 @@ static int load_file(struct loading *loading, struct source_file *file, struct e
 static int load_files(struct loading *loading, size_t first, struct error *error)
 {
     int status = 0;
-    for (size_t i = first; status == 0 && i < loading->source->file_count; i++) /* grows */
+    for (size_t i = first; status == 0 && i < loading->source->file_count; i++) { /* grows */
         status = load_file(loading, &loading->source->files[i], error);
+        if (i + 1 == loading->source->file_count)
+            take_macro_headers(loading);
+    }
     return status;
 }
 
@@ -486,6 +587,17 @@ static void loading_finish(struct loading *loading)
     hash_finish(hashes->spaced_tokens, hashes->stringifies ? source->hash : other);
     join_names(source);
     texts_free(loading->names, loading->name_count);
+    for (size_t i = 0; i < loading->macro_count; i++) {
+        free(loading->macros[i].name);
+        free(loading->macros[i].text);
+    }
+    free(loading->macros);
+    for (size_t i = 0; i < loading->include_count; i++) {
+        free(loading->includes[i].path);
+        free(loading->includes[i].name);
+        free(loading->includes[i].argument);
+    }
+    free(loading->includes);
     free(loading->macro);
     free(loading->macro_path);
 }

@@ -70,9 +70,13 @@ static void read_pointers(struct reading *reading, const struct argument *argume
         const struct argument *field = &argument->fields[i];
         struct step_pointer *pointer = ARRAY_APPEND(result->pointers, result->pointer_count);
         pointer->buffer = read_buffer(reading, field);
+        size_t components = pointer->buffer < reading->template->buffer_count
+                                ? reading->template->buffers[pointer->buffer].components
+                                : 1;
         if (field->part != NULL)
-            pointer->part =
-                read_extent(reading, field->part, "the part that a pointer points to", INT64_MAX);
+            pointer->part = read_extent(reading, field->part, "the part that a pointer points to",
+                                        INT64_MAX / (int64_t)components) *
+                            components;
     }
 }
 

@@ -191,7 +191,8 @@ int buffer_describe(const struct buffer *buffer, const struct scope *scope, enum
     int64_t elements = evaluate_integer(&evaluation, buffer->length, 0);
     if (elements < 0)
         evaluation_refuse(&evaluation, buffer->length, "the length is negative");
-    *length = (uint64_t)elements;
+    if (__builtin_mul_overflow((uint64_t)elements, buffer->components, length))
+        evaluation_refuse(&evaluation, buffer->length, "the length is too large");
     return evaluation.status;
 }
 

@@ -78,6 +78,9 @@ struct fill {
 struct buffer {
     const char *name;
     const char *type; /* an element type, or a parameter or problem word that names one */
+    size_t
+        components; /* of that type in each element: of a vector type, of a type of the source's its bytes */
+    const char *own_type; /* the latter's name; NULL: none */
     struct expression *length;
     enum buffer_access access;
     struct fill fill;
@@ -396,8 +399,9 @@ int template_in_buffer(const struct template *template, size_t index, int status
 int template_element_type(const char *type, const struct scope *scope, enum element_type *element,
                           struct error *error);
 
-/* The element type and the length of a buffer in `scope`. Returns 0, or ERROR_CONFIG: a type that is not one,
- * a length that fails or is negative. */
+/* The element type of a buffer in `scope`, and how many of these it has, which of a vector type or a type of the source's
+ * are the components of its elements. Returns 0, or ERROR_CONFIG: a type that is not one, a length that fails,
+ * is negative or is too large. */
 int buffer_describe(const struct buffer *buffer, const struct scope *scope, enum element_type *type,
                     uint64_t *length, struct error *error);
 

@@ -4,6 +4,7 @@
 #include "base/path.h"
 #include "template/value_list.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,7 +192,11 @@ static void check_type(struct loader *loader, const char *type, int line)
         return;
     const struct parameter *word = template_value(loader->template, type);
     if (word == NULL) {
-        loader_fail_unknown(loader, line, "element type", type, element_names());
+        struct names names = {0};
+        names_add_all(&names, element_names());
+        names_add(&names, "a type of the source's with element_bytes");
+        loader_fail_unknown(loader, line, "element type", type, names.items);
+        free(names.items);
         return;
     }
     for (size_t i = 0; i < word->word_count; i++)
@@ -200,6 +205,38 @@ static void check_type(struct loader *loader, const char *type, int line)
                         word->words[i]);
     if (word->word_count == 0)
         loader_fail(loader, line, "'%s' holds numbers, not types", type);
+}
+
+/* An element type; a vector type, which is so many of one; or a type of the source's, which is so many bytes. */
+static void read_buffer_type(struct loader *loader, const char *section,
+                             const struct ini_entry *entry, struct buffer *buffer)
+{
+    static const char letters[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789:<>, ";
+    enum { MOST = 1 << 20 };
+    const struct ini_entry *bytes = loader_get(loader, section, "element_bytes");
+    const char *name = entry->value;
+    int vector = element_of_vector(name, &buffer->components);
+    buffer->type = vector >= 0 ? element_name((enum element_type)vector) : name;
+    if (vector < 0)
+        buffer->components = 1;
+    if (bytes == NULL) {
+        check_type(loader, buffer->type, entry->line);
+        return;
+    }
+    char *end;
+    unsigned long count = strtoul(bytes->value, &end, 10);
+    if (!isdigit((unsigned char)bytes->value[0]) || *end != '\0' || count == 0 || count > MOST)
+        loader_fail(loader, bytes->line, "element_bytes '%s' is not a number of bytes, 1 to %d",
+                    bytes->value, MOST);
+    if (vector >= 0 || element_from_name(name, strlen(name)) >= 0 ||
+        template_value(loader->template, name) != NULL || name[strspn(name, letters)] != '\0')
+        loader_fail(loader, bytes->line,
+                    "element_bytes is for a type of the source's, such as block_q4_0; '%s' is none",
+                    name);
+    buffer->own_type = name;
+    buffer->type = element_name(ELEMENT_UINT8);
+    buffer->components = count;
 }
 
 static void read_access(struct loader *loader, const struct ini_entry *entry, struct buffer *buffer)
@@ -241,10 +278,10 @@ void loader_read_buffer(struct loader *loader, const char *section, struct buffe
     buffer->fill = (struct fill){.kind = FILL_NONE, .buffer = buffer->name};
     if (access == NULL)
         return;
-    buffer->type = type->value;
+    buffer->components = 1;
     read_access(loader, access, buffer);
     buffer->unchecked = loader_yes(loader, section, "unchecked");
-    check_type(loader, type->value, type->line);
+    read_buffer_type(loader, section, type, buffer);
     read_symbol(loader, section, buffer);
     const struct names *known = buffer->access == ACCESS_SCRATCH ? &loader->grids : &loader->base;
     buffer->length = loader_expression(loader, length->value, &(struct place){length->line, known});
@@ -365,6 +402,12 @@ static void read_compare(struct loader *loader, const char *section,
     else
         read_comparison(loader, entry, expectation);
     expectation->when = loader_expression_of(loader, section, "when", &loader->base);
+    const struct buffer *buffer = &loader->template->buffers[expectation->buffer];
+    if (!loader_failed(loader) && buffer->own_type != NULL && entry != NULL &&
+        expectation->compare != COMPARE_EXACT)
+        loader_fail(loader, entry->line,
+                    "elements of type '%s' are compared as bytes: exact, or by a [verify] section",
+                    buffer->own_type);
     expectation->nan_equal = loader_yes(loader, section, "nan_equal");
     if (expectation->nan_equal && expectation->compare == COMPARE_UNORDERED)
         loader_fail(loader, loader_get(loader, section, "nan_equal")->line,

@@ -54,6 +54,15 @@ static void add_definitions(struct options *options, const struct parameter *par
     }
 }
 
+/* What C++ calls an element type, unless the source knows that word. */
+static const char *cpp_word(const struct template *template, const char *word)
+{
+    int type = element_from_name(word, strlen(word));
+    return type >= 0 && source_find_name(&template->source, word) == NULL
+               ? element_cpp_name((enum element_type)type)
+               : word;
+}
+
 /* Macros whose names are the source's own; words as they are, so that they may be types. */
 static void add_own_definitions(struct options *options, const struct template *template,
                                 const struct bindings *parameters, const struct bindings *problem)
@@ -65,7 +74,8 @@ static void add_own_definitions(struct options *options, const struct template *
         if (value == NULL)
             value = bindings_find(problem, definition->name);
         if (value != NULL)
-            define(options, definition->macro, "", *value, value_text(*value, text));
+            define(options, definition->macro, "", *value,
+                   cpp_word(template, value_text(*value, text)));
     }
 }
 
@@ -85,13 +95,35 @@ static bool has_own(const struct source *source, const char *name)
     return false;
 }
 
+/* Takes `option`, unless it is NULL; leaves it out if it was added before. */
+static void add_once(struct options *options, char *option)
+{
+    for (size_t i = 0; i < options->count && option != NULL; i++)
+        if (strcmp(options->items[i], option) == 0) {
+            free(option);
+            return;
+        }
+    if (option != NULL)
+        *ARRAY_APPEND(options->items, options->count) = option;
+}
+
+/* If it is a standard header, and the user has no such file. */
+static void add_header(struct options *options, const struct source *source, const char *name)
+{
+    add_once(options, has_own(source, name) ? NULL : standard_header_option(name));
+}
+
 void options_add_headers(struct options *options, const struct source *source)
 {
+    static const char *const drivers[] = {"cuda.h", "cudaTypedefs.h", NULL};
     for (size_t i = 0; i < source->toolkit_count; i++) {
         const char *name = source->toolkit_headers[i];
-        char *option = has_own(source, name) ? NULL : standard_header_option(name);
-        if (option != NULL)
-            *ARRAY_APPEND(options->items, options->count) = option;
+        add_header(options, source, name);
+        if (!names_have(drivers, name))
+            continue;
+        add_header(options, source, "stdlib.h"); /* which they include, as … */
+        add_header(options, source, "stdint.h");
+        add_once(options, alloc_string("-default-device")); /* they declare functions of the host */
     }
 }
 

@@ -12,16 +12,18 @@
 void static_check_compile_reason(const struct compile_job *compile, char *reason, size_t size)
 {
     const char *log = compile->compilation.log != NULL ? compile->compilation.log : "";
-    const char *found = strstr(log, "error");
-    if (compile->failure[0] != '\0' || found == NULL) {
+    char *cause = compilation_cause(log);
+    const char *found = cause != NULL ? cause + strcspn(cause, ":") : NULL;
+    if (compile->failure[0] != '\0' || found == NULL)
         (void)snprintf(reason, size, "%s",
                        compile->failure[0] != '\0' ? compile->failure
                                                    : "refused without a message");
-        return;
+    else {
+        while (found > cause && found[-1] != '/') /* the file without its folder */
+            found--;
+        (void)snprintf(reason, size, "%s", found);
     }
-    while (found > log && found[-1] != '\n' && found[-1] != '/') /* the file without its folder */
-        found--;
-    (void)snprintf(reason, size, "%.*s", (int)strcspn(found, "\n"), found);
+    free(cause);
 }
 
 /* What is known of a compiled variant without running it; unless it is OUTCOME_COMPILED, `reason` says

@@ -5,6 +5,10 @@
 
 typedef unsigned long long u64;
 
+struct pair {
+    float first, second;
+};
+
 struct addends {
     const float *vectors[3]; /* null pointers add nothing */
     int weights[3];
