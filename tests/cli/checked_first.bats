@@ -53,7 +53,8 @@ extern "C" __global__ void most(int *out) { out[0] = undefined_two; }'
     expect 2 check --compile --config sweep.ini --arch sm_90
     has err 'identifier "undefined_one" is undefined' 'identifier "undefined_two" is undefined' \
         "{ out[0] = undefined_one; }" "^" "odd.cu: the source does not compile for sm_90 with block_size=256"
-    equal "$(grep -c '"undefined_one" is undefined' err)" 1
+    equal "$(grep -cF '{ out[0] = undefined_one; }' err)" 1
+    equal "$(grep -c 'the first error is: .*"undefined_one" is undefined' err)" 1
     odd '' 'extern "C" __global__ void more(int *out) { out[0] = 1 << 40; }'
     expect 0 check --compile --config sweep.ini --arch sm_90
     has err "shift count is too large"
