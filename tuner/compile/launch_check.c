@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/suggestion.h"
 #include "compile/cubin_elf.h"
+#include "template/host_code.h"
 #include "template/problem_check.h"
 #include "template/source_signature.h"
 #include "template/variant.h"
@@ -222,6 +223,106 @@ static const char *skip(const char *text, const char *prefix)
     return text != NULL && strncmp(text, prefix, length) == 0 ? text + length : NULL;
 }
 
+/* --- code of the host --- */
+
+/* The next line of the log that begins at `*at` with "PATH(LINE): … error: TEXT", of which the path is new; NULL: there
+ * is none. */
+static char *next_error(const char **at, int *line, const char **text)
+{
+    const char *mark = *at != NULL ? strstr(*at, "error: ") : NULL;
+    if (mark == NULL)
+        return NULL;
+    const char *start = mark;
+    while (start > *at && start[-1] != '\n')
+        start--;
+    size_t length = strcspn(start, "(\n");
+    *line = start[length] == '(' ? (int)strtol(start + length + 1, NULL, 10) : 0;
+    *text = mark + strlen("error: ");
+    *at = *text;
+    return alloc_string_n(start, length);
+}
+
+/* The source's file that the log calls `path`: it may be another folder's, if the log is from the cache. NULL: it is not
+ * the source's. */
+static const char *own_path(const struct source *source, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    for (size_t i = 0; i < source->followed_count && slash != NULL; i++)
+        if (strcmp(strrchr(source->files[i].path, '/'), slash) == 0)
+            return source->files[i].path;
+    return NULL;
+}
+
+/* Whether the line is about what NVRTC does not compile because it is not for the GPU. */
+static bool refuses_host_code(const char *text)
+{
+    static const char opening[] = "cannot open source file \"";
+    const char *header = skip(text, opening);
+    char *name = header != NULL ? alloc_string_n(header, strcspn(header, "\"")) : NULL;
+    char *whole = alloc_string_n(text, strcspn(text, "\n"));
+    bool refuses = (name != NULL && host_code_owns_header(name)) ||
+                   strstr(whole, "is considered a host ") != NULL ||
+                   strstr(whole, "explicitly marked as a __host__ function") != NULL;
+    free(name);
+    free(whole);
+    return refuses;
+}
+
+static int propose_ignoring(const struct source *source, const char *log, struct error *error)
+{
+    int status = 0;
+    int line;
+    const char *text;
+    for (char *path; status == 0 && (path = next_error(&log, &line, &text)) != NULL; free(path)) {
+        if (own_path(source, path) == NULL || !refuses_host_code(text))
+            continue;
+        if (skip(text, "cannot open") == NULL)
+            text = "this is code of the host, which NVRTC does not compile";
+        status = error_set_at(error, ERROR_CONFIG, own_path(source, path), line,
+                              "%.*s; 'host_code = ignore' in [kernel] leaves out all code of the "
+                              "host, or guard it with #ifndef __CUDACC_RTC__",
+                              (int)strcspn(text, "\n"), text);
+    }
+    return status;
+}
+
+/* If the first error is about a name, it may be one that was left out, or one of a header that was. */
+static int name_left_out(const struct source *source, const char *log, struct error *error)
+{
+    int line;
+    const char *text;
+    char *path = next_error(&log, &line, &text);
+    const char *own = path != NULL ? own_path(source, path) : NULL;
+    char *whole = path != NULL ? alloc_string_n(text, strcspn(text, "\n")) : alloc_string("");
+    char *headers = alloc_string("");
+    bool is_name = strstr(whole, " is undefined") != NULL || strstr(whole, "no member") != NULL ||
+                   strstr(whole, "must be a class or namespace") != NULL ||
+                   strstr(whole, "is not a template") != NULL;
+    int status = 0;
+    for (size_t i = 0; i < source->left_out_count && is_name && status == 0; i++) {
+        const struct host_code_left_out *left = &source->left_out[i];
+        bool is_header = strchr("<\"", left->name[0]) != NULL;
+        char *quoted = alloc_format("\"%s\"", left->name);
+        if (is_header && strstr(headers, left->name) == NULL)
+            alloc_append(&headers, " %s", left->name);
+        else if (!is_header && strstr(whole, quoted) != NULL)
+            status = error_set_at(error, ERROR_CONFIG, own != NULL ? own : path, line,
+                                  "%s; 'host_code = ignore' leaves out its declaration in '%s' on "
+                                  "line %d, which is not annotated with __device__",
+                                  whole, source->files[left->file].path, left->line);
+        free(quoted);
+    }
+    if (status == 0 && headers[0] != '\0')
+        status = error_set_at(error, ERROR_CONFIG, own != NULL ? own : path, line,
+                              "%s; 'host_code = ignore' leaves out these headers, which NVRTC "
+                              "cannot read:%s",
+                              whole, headers);
+    free(path);
+    free(whole);
+    free(headers);
+    return status;
+}
+
 int launch_check_refusal(const struct template *template, const char *log, struct error *error)
 {
     for (size_t i = 0; i < template->name_expression_count; i++) {
@@ -231,7 +332,8 @@ int launch_check_refusal(const struct template *template, const char *log, struc
             return error_set_at(error, ERROR_CONFIG, template->path, entry_line(template, entry),
                                 "entry '%s': %.*s", entry, (int)strcspn(reason, "\n"), reason);
     }
-    return 0;
+    return template->source.root_count > 0 ? name_left_out(&template->source, log, error)
+                                           : propose_ignoring(&template->source, log, error);
 }
 
 /* Whether `mangled` is a C++ name of `entry`, as in _Z5scalePf. */

@@ -15,7 +15,8 @@
 #include <stdbool.h>
 
 /* If the compiler's log says that it has refused an entry's C++ name: ERROR_CONFIG at the template's
- * line, with the reason; otherwise 0. `log` may be NULL. */
+ * line, with the reason. If it has refused code of the host, or lacks something that `host_code = ignore` leaves out:
+ * ERROR_CONFIG at the source's line, with advice. Otherwise 0. `log` may be NULL. */
 int launch_check_refusal(const struct template *template, const char *log, struct error *error);
 
 struct launch_check {

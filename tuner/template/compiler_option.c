@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 
+#include <fnmatch.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Names without their dashes, as found with NVRTC 13.0. */
@@ -163,4 +165,55 @@ char *standard_header_option(const char *name)
     hash_add_text(hash, header->text);
     hash_finish(hash, digits);
     return alloc_format(COMPILER_OPTION_HEADER "%s %s", header->name, digits);
+}
+
+/* --- the toolkit's headers --- */
+
+static bool matches(const char *name, const char *const *patterns)
+{
+    while (*patterns != NULL && fnmatch(*patterns, name, 0) != 0)
+        patterns++;
+    return *patterns != NULL;
+}
+
+bool toolkit_header_is_named(const char *name, bool is_folder)
+{
+    static const char *const folders[] = {
+        "Openacc", "Openmp", "cooperative_groups", "crt", "cub", "cuda", "nv", "nvtx3",
+        "thrust",  NULL};
+    static const char *const files[] = {"builtin_types.*",
+                                        "channel_*",
+                                        "common_functions.*",
+                                        "cooperative_groups*",
+                                        "cu*",
+                                        "device_*",
+                                        "driver_*",
+                                        "fatbinary_*",
+                                        "generated_*",
+                                        "host_*",
+                                        "library_types.*",
+                                        "math_*",
+                                        "mma.*",
+                                        "nv*",
+                                        "sm_[0-9]*",
+                                        "storage_class.*",
+                                        "surface_*",
+                                        "texture_*",
+                                        "vector_*",
+                                        NULL};
+    if (is_folder)
+        return matches(name, folders);
+    const size_t stem = strcspn(name, ".");
+    const size_t length = strcmp(name + stem, ".stdh") == 0 ? stem : strlen(name);
+    return strcmp(name, "version") == 0 || strcmp(name, "version.stdh") == 0 ||
+           standard_header_find(name, length) != NULL ||
+           (strchr(name, '.') != NULL && matches(name, files));
+}
+
+bool toolkit_header_is(const char *name)
+{
+    char *first = alloc_string_n(name, strcspn(name, "/"));
+    bool is = toolkit_header_is_named(first, strchr(name, '/') != NULL);
+    free(first);
+    return is;
 }

@@ -63,4 +63,14 @@ const struct standard_header *standard_header_find(const char *name, size_t leng
  * thus becomes part of the cubin's key; a new string. NULL if there is no such header. */
 char *standard_header_option(const char *name);
 
+/*
+ * Whether the toolkit's headers ask for a file or folder of this name, or might in another version.
+ * The list is wider than what was seen (strace of NVRTC 13.0), but not everything: an unrelated header
+ * beside the source must not make its results stale.
+ */
+bool toolkit_header_is_named(const char *name, bool is_folder);
+
+/* The same for a path as #include has it. */
+bool toolkit_header_is(const char *name);
+
 #endif

@@ -41,7 +41,8 @@ struct macro_include {
 /* What one source_load() collects. */
 struct loading {
     struct source *source;
-    char **names; /* by which its files but the first were found first */
+    const struct source *texts; /* of the files, in place of theirs; NULL: they are read */
+    char **names;               /* by which its files but the first were found first */
     size_t name_count;
     struct hashes hashes;
     char *macro; /* whose #include was found first; its place */
@@ -424,7 +425,14 @@ static void scan_text(struct loading *loading, const char *path, const char *tex
 static int load_file(struct loading *loading, struct source_file *file, struct error *error)
 {
     const char *path = file->path;
-    int status = read_file(path, &file->text, &file->bytes, error);
+    size_t known = loading->texts != NULL ? index_of(loading->texts, path) : 0;
+    int status = 0;
+    if (loading->texts != NULL && known < loading->texts->followed_count) {
+        file->text = alloc_string(loading->texts->files[known].text);
+        file->bytes = strlen(file->text);
+    } else {
+        status = read_file(path, &file->text, &file->bytes, error);
+    }
     if (status != 0)
         return status;
     const char *text = file->text;
@@ -464,70 +472,25 @@ static int check_macros(const struct loading *loading, struct error *error)
 
 /* --- what the toolkit's headers include from the user's folders --- */
 
-static bool matches(const char *name, const char *const *patterns)
-{
-    while (*patterns != NULL && fnmatch(*patterns, name, 0) != 0)
-        patterns++;
-    return *patterns != NULL;
-}
-
 static int compare_names(const FTSENT **a, const FTSENT **b)
 {
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/*
- * Whether the toolkit's headers ask for a file or folder of this name, or might in another version.
- * The list is wider than what was seen (strace of NVRTC 13.0), but not everything: an unrelated header
- * beside the source must not make its results stale.
- */
-static bool is_toolkit_name(const char *name, bool is_folder)
-{
-    static const char *const folders[] = {
-        "Openacc", "Openmp", "cooperative_groups", "crt", "cub", "cuda", "nv", "nvtx3",
-        "thrust",  NULL};
-    static const char *const files[] = {"builtin_types.*",
-                                        "channel_*",
-                                        "common_functions.*",
-                                        "cooperative_groups*",
-                                        "cu*",
-                                        "device_*",
-                                        "driver_*",
-                                        "fatbinary_*",
-                                        "generated_*",
-                                        "host_*",
-                                        "library_types.*",
-                                        "math_*",
-                                        "mma.*",
-                                        "nv*",
-                                        "sm_[0-9]*",
-                                        "storage_class.*",
-                                        "surface_*",
-                                        "texture_*",
-                                        "vector_*",
-                                        NULL};
-    if (is_folder)
-        return matches(name, folders);
-    const size_t stem = strcspn(name, ".");
-    const size_t length = strcmp(name + stem, ".stdh") == 0 ? stem : strlen(name);
-    return strcmp(name, "version") == 0 || strcmp(name, "version.stdh") == 0 ||
-           standard_header_find(name, length) != NULL ||
-           (strchr(name, '.') != NULL && matches(name, files));
-}
-
 /* Appends the headers in `folder` that have a name of the toolkit's. */
 static void add_shadowing(struct loading *loading, const char *folder)
 {
-    static const char *const texts[] = {"*.h", "*.hpp", "*.cuh", "*.inl", "*.stdh", NULL};
+    static const char texts[] = "*.@(h|hpp|cuh|inl|stdh)";
     char *path = alloc_string(folder);
     char *const roots[] = {path, NULL};
     FTS *tree = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, compare_names);
     FTSENT *file;
     while (tree != NULL && (file = fts_read(tree)) != NULL) {
-        if (file->fts_level == 1 && !is_toolkit_name(file->fts_name, file->fts_info == FTS_D)) {
+        if (file->fts_level == 1 &&
+            !toolkit_header_is_named(file->fts_name, file->fts_info == FTS_D)) {
             (void)fts_set(tree, file, FTS_SKIP);
-        } else if (file->fts_info == FTS_F &&
-                   (strchr(file->fts_name, '.') == NULL || matches(file->fts_name, texts))) {
+        } else if (file->fts_info == FTS_F && (strchr(file->fts_name, '.') == NULL ||
+                                               fnmatch(texts, file->fts_name, FNM_EXTMATCH) == 0)) {
             const char *name = file->fts_path + strlen(folder) + 1;
             (void)add_header(loading, name, look_for(loading->source, folder, name), true);
         }
@@ -679,11 +642,13 @@ int source_load(struct source *source, const char *path, const char *const *fold
     return source_load_files(source, &files, error);
 }
 
-int source_load_files(struct source *source, const struct source_files *files, struct error *error)
+/* `texts` may be NULL. */
+static int load_once(struct source *source, const struct source_files *files,
+                     const struct source *texts, struct error *error)
 {
     *source = (struct source){0};
-    struct loading loading = {.source = source,
-                              .hashes = {hash_new(), hash_new(), hash_new(), false}};
+    struct loading loading = {
+        .source = source, .texts = texts, .hashes = {hash_new(), hash_new(), hash_new(), false}};
     for (size_t i = 0; i < files->depend_count; i++)
         *ARRAY_APPEND(source->depends, source->depend_count) = alloc_string(files->depends[i]);
     int status = find_units(&loading, files, error);
@@ -703,6 +668,45 @@ int source_load_files(struct source *source, const struct source_files *files, s
     return status;
 }
 
+/* Replaces the texts of the files that are followed by what stays of them, and puts what is left out into `code`. */
+static void remove_host_code(struct source *source, const struct source_files *files,
+                             struct host_code *code)
+{
+    code->text_count = source->followed_count;
+    code->unit_count = source->unit_count;
+    code->texts = alloc_zeroed(code->text_count, sizeof *code->texts);
+    code->roots = files->roots;
+    code->root_count = files->root_count;
+    code->headers = source->toolkit_headers;
+    code->header_count = source->toolkit_count;
+    for (size_t i = 0; i < code->text_count; i++)
+        code->texts[i] = source->files[i].text;
+    host_code_remove(code);
+    for (size_t i = 0; i < code->text_count; i++)
+        source->files[i].text = code->texts[i];
+    free(code->texts);
+}
+
+int source_load_files(struct source *source, const struct source_files *files, struct error *error)
+{
+    struct source whole;
+    struct host_code code = {0};
+    int status = load_once(source, files, NULL, error);
+    if (status != 0 || files->root_count == 0)
+        return status;
+    whole = *source;
+    remove_host_code(&whole, files, &code);
+    status = load_once(source, files, &whole, error);
+    source->left_out = code.left_out;
+    source->left_out_count = code.left_out_count;
+    for (size_t i = 0; i < files->root_count; i++)
+        *ARRAY_APPEND(source->roots, source->root_count) = alloc_string(files->roots[i]);
+    if (status != 0)
+        source_release(source);
+    source_release(&whole);
+    return status;
+}
+
 int source_check(const struct source *source, struct error *error)
 {
     const char **paths = NULL;
@@ -717,7 +721,9 @@ int source_check(const struct source *source, struct error *error)
                                        .folders = (const char *const *)source->include_folders + 1,
                                        .folder_count = source->include_count - 1,
                                        .depends = (const char *const *)source->depends,
-                                       .depend_count = source->depend_count};
+                                       .depend_count = source->depend_count,
+                                       .roots = (const char *const *)source->roots,
+                                       .root_count = source->root_count};
     int status = source_load_files(&now, &files, error);
     if (status == 0 && strcmp(now.text_hash, source->text_hash) != 0)
         status = error_set(error, ERROR_CONFIG,
@@ -746,6 +752,10 @@ void source_release(struct source *source)
     free(source->ways);
     texts_free(source->include_folders, source->include_count);
     texts_free(source->depends, source->depend_count);
+    texts_free(source->roots, source->root_count);
+    for (size_t i = 0; i < source->left_out_count; i++)
+        free(source->left_out[i].name);
+    free(source->left_out);
     texts_free(source->toolkit_headers, source->toolkit_count);
     *source = (struct source){0};
 }

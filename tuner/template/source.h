@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "template/host_code.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,6 +58,10 @@ struct source {
     size_t depend_count;
     char **toolkit_headers; /* names of the included files not found */
     size_t toolkit_count;
+    char **roots; /* struct source_files has these */
+    size_t root_count;
+    struct host_code_left_out *left_out;
+    size_t left_out_count;
     struct source_name *names; /* each once, sorted */
     size_t name_count;
     char text_hash[HASH_BYTES]; /* of every byte of the source and its headers */
@@ -87,6 +92,10 @@ struct source_files {
      * macro is allowed only with these, which are what it may read. */
     const char *const *depends;
     size_t depend_count;
+    /* At least one: the code of the host is left out, except what these texts name (template/host_code.h). What is
+     * read, sent and hashed is then what is left. */
+    const char *const *roots;
+    size_t root_count;
 };
 
 /* The same for several units and for headers that only a macro names. */

@@ -271,6 +271,7 @@ enum token_kind source_lexer_next(struct source_lexer *lexer)
     skip_splices(lexer);
     bool line_start = lexer->line_start;
     lexer->line = lexer->next_line;
+    lexer->start = lexer->at;
     lexer->line_start = false;
     lexer->token[0] = '\0';
     lexer->length = 1;

@@ -29,11 +29,11 @@ enum token_kind {
 struct source_lexer {
     char *token; /* until the next call */
     size_t length;
-    bool spaced; /* white space or a comment is before the token */
-    int line;    /* on which the token begins */
+    bool spaced;            /* white space or a comment is before the token */
+    int line;               /* on which the token begins */
+    const char *start, *at; /* where it begins in the text, and behind it */
 
     /* private */
-    const char *at;
     int next_line;
     bool line_start, in_directive, in_condition;
     enum { HEADER_NO, HEADER_AFTER_PARENTHESIS, HEADER_NOW } header;

@@ -20,10 +20,19 @@ void loader_read_kernel(struct loader *loader)
     const struct ini_entry *source = loader_get(loader, "kernel", "source");
     const struct ini_entry *include = loader_get(loader, "kernel", "include");
     const struct ini_entry *depends = loader_get(loader, "kernel", "depends");
+    const struct ini_entry *host_code = loader_get(loader, "kernel", "host_code");
+    bool ignores = host_code != NULL && strcmp(host_code->value, "ignore") == 0;
+    struct names roots = {0};
     template->description = description != NULL ? description->value : "";
     template->cold = cache == NULL || strcmp(cache->value, "warm") != 0;
     if (cache != NULL && template->cold && strcmp(cache->value, "cold") != 0)
         loader_fail(loader, cache->line, "cache '%s' is neither cold nor warm", cache->value);
+    if (host_code != NULL && !ignores && strcmp(host_code->value, "compile") != 0)
+        loader_fail(loader, host_code->line, "host_code '%s' is neither compile nor ignore",
+                    host_code->value);
+    for (size_t i = 0; i < template->ini.count && ignores; i++)
+        if (template->ini.entries[i].key != NULL && &template->ini.entries[i] != description)
+            names_add(&roots, template->ini.entries[i].value);
     /* "a.cu, b.cu", relative to the template's folder; NAME.cu if it is not stated */
     char *usual = template_keep(template, alloc_format("%s.cu", template->name));
     const char *const texts[] = {source != NULL ? source->value : usual,
@@ -42,9 +51,12 @@ void loader_read_kernel(struct loader *loader)
                                       .folders = (const char *const *)lists[1],
                                       .folder_count = counts[1],
                                       .depends = (const char *const *)lists[2],
-                                      .depend_count = counts[2]};
+                                      .depend_count = counts[2],
+                                      .roots = roots.items,
+                                      .root_count = ignores ? roots.count - 1 : 0};
     if (!loader_failed(loader) && template->source.file_count == 0) /* otherwise it was sent */
         (void)source_load_files(&template->source, &from, &loader->error);
+    free(roots.items);
 }
 
 /* --- parameters and problem values --- */
@@ -171,6 +183,12 @@ static void read_option(struct loader *loader, char *text, const struct place *a
         loader_fail(loader, at->line, "option '%s' must end with one {expression}", text);
         return;
     }
+    if (template->source.root_count > 0 &&
+        (strstr(text, "-default-device") != NULL || strstr(text, "-device-as-default-ex") != NULL))
+        loader_fail(loader, at->line,
+                    "option '%s' makes functions without __device__ the GPU's, and 'host_code = "
+                    "ignore' leaves them out; remove one of the two",
+                    text);
     if (open != NULL) {
         const char *whole = loader_copy(loader, text);
         text[length - 1] = '\0';

@@ -25,7 +25,7 @@ static const struct section_kind {
 } section_kinds[] = {
     {"kernel",
      {"source", "description", "options", "max_registers", "features", "include", "depends",
-      "define", "constraint", "cache"}},
+      "define", "constraint", "cache", "host_code"}},
     {"parameters", {NULL}},
     {"launch_parameters", {NULL}},
     {"problem", {NULL}},

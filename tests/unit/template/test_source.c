@@ -165,6 +165,67 @@ UNIT_TEST_WITH(the_hash_stands_for_every_text, scratch_enter, scratch_leave)
     assert_string_not_equal(first, other);
 }
 
+/* What NVRTC cannot reach makes no version; everything that it can does. */
+UNIT_TEST_WITH(ignored_host_code_makes_no_version, scratch_enter, scratch_leave)
+{
+    static const char *const path = "k.cu";
+    static const char *const roots[] = {"kernel<Root>"};
+    static const char kernel[] =
+        "__global__ void k(float *x) { *x = used(sizeof(test(0))) + .member; }";
+    static const char *const same[] = {
+        "",
+        "void f() { g<<<1, 1>>>(); }",
+        "#include <vector>",
+        "int main() { return '{'; }",
+        "template <class T> T f(T x) { return x; } template int f<int>(int);",
+        "int v{3};",
+        "struct Unnamed { int a; };",
+        "using Other = int;",
+        "const int member = 3;",
+        "class A { void f(); public: A(); }; A::A() : x{1}, y(2) {} void A::f() {}",
+        "extern \"C\" int printf(const char *, ...);",
+        "auto f() -> int { return 1; }",
+        "MACRO(module, m) { m.def(R\"(})\"); }",
+        "/* a comment */",
+        "constexpr int two() { return 2; }",
+        "__host__ __forceinline__ int h(int a[2]) noexcept(true) { return a[0]; }",
+        "int f(int x = (1 > 2)) try { return x; } catch (...) { return 0; }"};
+    static const char *const different[] = {"constexpr int used(int n) { return n; }",
+                                            "const int used = 3;",
+                                            "using Root = int;",
+                                            "struct used { int a; };",
+                                            "char test(int);",
+                                            "enum { UNNAMED };",
+                                            "__device__ int a;",
+                                            "template <> struct Root<int> {};",
+                                            "#define D __device__\nD int f() { return 1; }",
+                                            "C10_DEVICE int f();",
+                                            "static_assert(sizeof(int) == 4);",
+                                            "int f() { {",
+                                            "#pragma once",
+                                            "struct Unnamed { __device__ int f(); };",
+                                            "template __global__ void t<int>(int *);"};
+    char first[HASH_BYTES] = "";
+    for (size_t i = 0; i < sizeof same / sizeof *same + sizeof different / sizeof *different; i++) {
+        bool is_same = i < sizeof same / sizeof *same;
+        const char *text = is_same ? same[i] : different[i - sizeof same / sizeof *same];
+        char *whole = alloc_format("%s\n%s\n", text, kernel);
+        struct source source;
+        struct error error = {0};
+        scratch_write(path, whole);
+        const struct source_files files = {
+            .paths = &path, .path_count = 1, .roots = roots, .root_count = 1};
+        assert_int_equal(source_load_files(&source, &files, &error), 0);
+        if (i == 0)
+            memcpy(first, source.hash, HASH_BYTES);
+        if (is_same != (strcmp(first, source.hash) == 0))
+            fail_msg("'%s' leaves:\n%s", text, source.files[0].text);
+        assert_int_equal(source_check(&source, &error), 0);
+        source_release(&source);
+        free(whole);
+    }
+}
+
 UNIT_TEST_WITH(the_hash_of_the_text_is_of_every_byte, scratch_enter, scratch_leave)
 {
     scratch_write("k.cu", "int a;\n");

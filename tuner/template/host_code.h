@@ -1,0 +1,46 @@
+/*
+ * Takes the code of the host out of a source ([kernel] host_code = ignore), so that a compiler of device code alone
+ * accepts it. In its place are line feeds and one blank: lines keep their numbers, and an edit that leaves them
+ * changes nothing. Macros are looked up, not expanded; directives stay, so every branch of an #if is treated alike.
+ *
+ * What the compiler refuses unless it is annotated goes: functions and variables without an execution or memory space,
+ * or with __host__ alone, macros that make them, and explicit instantiations of them. Annotated code and enumerations
+ * stay. Other declarations (types, aliases, constants) stay if what stays names them, and so do constexpr functions,
+ * which get `__host__ __device__`. So do functions that what stays names within decltype, sizeof or noexcept, where
+ * their absence might choose another overload. In a class that stays, member functions without an annotation go; a
+ * constructor, a destructor, an assignment and what is virtual stay as declarations, as they decide what the class is.
+ *
+ * A file in which brackets do not match stays as it is.
+ */
+#ifndef AUTOTUNE_HOST_CODE_H
+#define AUTOTUNE_HOST_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A declaration's name, or a header as it was written. */
+struct host_code_left_out {
+    char *name;
+    size_t file; /* where it was */
+    int line;
+};
+
+struct host_code {
+    char **texts; /* allocated; replaced by what stays */
+    size_t text_count;
+    size_t unit_count;        /* of the texts: those in front are translation units */
+    const char *const *roots; /* texts in which every name counts as used, such as the template's */
+    size_t root_count;
+    char *const *headers; /* names that were not found in the user's folders */
+    size_t header_count;
+    struct host_code_left_out *left_out; /* the result, with what was there before */
+    size_t left_out_count;
+};
+
+void host_code_remove(struct host_code *code);
+
+/* Whether a header that was not found in the user's folders is one that only code of the host can need: it is neither
+ * the toolkit's nor one of standard_header_find(). */
+bool host_code_owns_header(const char *name);
+
+#endif
