@@ -75,7 +75,8 @@ second_run() {
 }
 
 foreign_kernel() {
-    sweep "$source/tests/foreign/sweep.ini" "$scratch/foreign" && grep "^parameter.tile = " "$scratch/foreign/tuned.ini"
+    sweep "$source/tests/foreign/sweep.ini" "$scratch/foreign" && grep "^parameter.tile = " "$scratch/foreign/tuned.ini" &&
+        grep "^parameter.threads_per_row = " "$scratch/foreign/tuned.ini"
 }
 
 # Of structs that a run cannot tell from the right ones before it launches them.
