@@ -22,7 +22,7 @@ without_gpu_and_compiler() {
 
 @test "prints values, and variants before and after constraints" {
     without_gpu_and_compiler
-    expect 0 check --config "$SOURCE_DIR/tests/foreign/sweep.ini"
+    expect 0 check --config "$SOURCE_DIR/tests/foreign/sweep.ini" --kernel transpose
     has out transpose tile_rows "4, 8, 16, 32" padding
     grep -qw 16 out # points
     grep -qw 14 out # of which constraints leave

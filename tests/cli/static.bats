@@ -67,7 +67,7 @@ no_gpu() {
 
 @test "a kernel of 2-D tiles that the host program has never heard of" {
     no_gpu
-    expect 0 --config "$SOURCE_DIR/tests/foreign/sweep.ini" --arch sm_90 --format csv
+    expect 0 --config "$SOURCE_DIR/tests/foreign/sweep.ini" --kernel transpose --arch sm_90 --format csv
     equal "$(count outcome compiled)" 14
     # 32 x 33 floats with padding, 32 x 32 without
     column static_shared_bytes >shared 2>&1 || column shared_bytes >shared
