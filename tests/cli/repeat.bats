@@ -461,11 +461,16 @@ END
     done
 }
 
+# shoved FAR WRONG: the stray write goes there (4611686018421528320: the state of `lean`), and so far its own result is off
+shoved() {
+    own_templates
+    sed -i "s/uint64 140672, int32 0/uint64 $1, int32 $2/" templates/repeat.ini
+}
+
 @test "a variant that writes into the state of another one in its last verification does not win, whoever lost by time" {
     local when
-    own_templates
-    sed -i 's/uint64 140672/uint64 4611686018421528320/' templates/repeat.ini # the state of `lean`
-    for when in 46 58; do
+    shoved 4611686018421528320 0
+    for when in 46 58 73; do # the last one on the other data
         stand_in noise=0.002 base_ns=42000 time.repeat_count=100 time.repeat_shove=39600 time.repeat_lean=39980 time.repeat_good=41500
         sweep "block_size = 256" "mode = shove, lean, good" "copy = $when"
         rm -rf results
@@ -473,6 +478,30 @@ END
         is shove wrong_result
         has results/tuned.ini "parameter.mode = lean"
     done
+}
+
+@test "who damages another one's state in a run whose own result is wrong, too, is blamed for both" {
+    shoved 140672 1
+    stand_in noise=0.002 base_ns=42000 time.repeat_count=100 time.repeat_shove=39985 time.repeat_lean=39950 time.repeat_good=41500
+    sweep "block_size = 256" "mode = shove, lean, good" "copy = 6"
+    expect 0 --config sweep.ini --format csv
+    is shove wrong_result
+    is lean measured
+    is good measured
+}
+
+@test "a suspect of a GPU that fails is not condemned by another one, on which nobody fails" {
+    local times="noise=0.002 devices=2 base_ns=40000 time.repeat_count=100 time.repeat_lean=39600 time.repeat_follow=39500 time.repeat_good=40100"
+    # shellcheck disable=SC2086
+    stand_in $times 0.fault=cuStreamSynchronize:80:CUDA_ERROR_ILLEGAL_ADDRESS 0.fault=cuStreamSynchronize:140+:CUDA_ERROR_ECC_UNCORRECTABLE
+    sweep "block_size = 256" "mode = follow, lean, good"
+    expect 0 --config sweep.ini --device all --format csv
+    # shellcheck disable=SC2086
+    stand_in $times
+    expect 0 --config sweep.ini --device all --format csv # again: whoever it was has his turn
+    is follow measured
+    is lean measured
+    is good measured
 }
 
 @test "who was led astray is not blamed if the GPU fails in the careful finals, and another one holds them" {

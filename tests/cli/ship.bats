@@ -390,6 +390,8 @@ C
         sed "/0000c0e5/,\$s/^${line%% *} = .*/$line/" tuned.ini >other.ini
         expect 0 export --header -t other.ini
         has out "X(1, 64, 1, MODE_GOOD)" "X(1, 96, 1, MODE_GOOD)" scale_cover_2
+        expect 0 export --header -t other.ini --cache warm
+        equal "$(grep -o 'X(1, [0-9]*, 1, ' out | head -n 1)" "X(1, 96, 1, " # the first is the one that look-ups prefer
     done
     expect 2 export --header -t tuned.ini --cache tepid
     has err "unknown cache state 'tepid'"

@@ -157,10 +157,21 @@ static bool is_cached_as(const struct tuned_configuration *configuration, const 
     return configuration->cache != NULL && strcmp(configuration->cache, cache) == 0;
 }
 
+static const char *preferred_cache(const struct command_query *query)
+{
+    return query->cache != NULL ? query->cache : "cold";
+}
+
+bool export_prefers(const struct command_query *query,
+                    const struct tuned_configuration *configuration)
+{
+    return is_cached_as(configuration, preferred_cache(query));
+}
+
 bool export_takes(const struct command_query *query,
                   const struct tuned_configuration *configuration)
 {
-    const char *cache = query->cache != NULL ? query->cache : "cold";
+    const char *cache = preferred_cache(query);
     const struct tuned_configuration *other;
     if (is_cached_as(configuration, cache))
         return true;

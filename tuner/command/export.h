@@ -41,6 +41,10 @@ void export_put_template_hash(FILE *stream, const char *kernel, const char *hash
  * and from the one that the query names, if it names one. Returns 0 or ERROR_CONFIG. */
 int export_check_versions(const struct command_query *query, size_t index, struct error *error);
 
+/* Whether it is for the cache state that the query prefers. */
+bool export_prefers(const struct command_query *query,
+                    const struct tuned_configuration *configuration);
+
 /* False if the table also has the configuration, or a cover of the same sizes, for the cache state that the query
  * prefers: in a header, the two could not be told apart. */
 bool export_takes(const struct command_query *query,

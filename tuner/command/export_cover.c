@@ -485,10 +485,15 @@ int export_covers(FILE *stream, const struct command_query *query, const struct 
     const char *kernel = tuned_at(table, index)->kernel;
     const struct tuned_configuration *next;
     size_t number = 0;
-    for (; (next = tuned_at(table, index)) != NULL; index++) {
-        if (strcmp(next->kernel, kernel) != 0)
-            break;
-        if (next->number != 1 || !export_takes(query, next))
+    size_t end = index;
+    while ((next = tuned_at(table, end)) != NULL && strcmp(next->kernel, kernel) == 0)
+        end++;
+    for (size_t i = 0; i < 2 * (end - index);
+         i++) { /* those that look-ups prefer have the lower numbers */
+        const bool preferred = i < end - index;
+        next = tuned_at(table, index + i % (end - index));
+        if (next->number != 1 || export_prefers(query, next) != preferred ||
+            !export_takes(query, next))
             continue;
         const struct tuned_entry *entry = entry_of(tuned, next, error);
         if (entry == NULL)

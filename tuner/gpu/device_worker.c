@@ -132,7 +132,7 @@ static int do_verify(struct device_session *session, const json_t *request, stru
     struct device_variant *variant;
     int64_t runs = json_integer_value(json_object_get(request, "runs"));
     const int64_t unchecked = json_integer_value(json_object_get(request, "unchecked_runs"));
-    const bool last = unchecked > 0 && !is_careful(request); /* of the winner, at the end */
+    const bool last = json_is_true(json_object_get(request, "last")) && !is_careful(request);
     const enum others others = is_careful(request) || last ? OTHERS_STATE : OTHERS_DATA;
     int status = need_variant(session, request, &variant, error);
     if (status == 0)
@@ -144,7 +144,7 @@ static int do_verify(struct device_session *session, const json_t *request, stru
     bool damaged; /* by another one: mended, so that this variant is not blamed */
     if (status == 0 && is_careful(request))
         status = trial_mend(session, variant, &damaged, error);
-    if (status == 0 && last && answer->outcome == OUTCOME_MEASURED) /* by the rounds */
+    if (status == 0 && last) /* by the rounds */
         status = trial_check_others(session, OTHERS_GUARDS, variant, answer, error);
     int64_t start = clock_ns();
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
@@ -152,7 +152,7 @@ static int do_verify(struct device_session *session, const json_t *request, stru
     for (int64_t i = 0; (i < runs || i == 0) && status == 0 && answer->outcome == OUTCOME_MEASURED;
          i++)
         status = trial_verify(session, variant, i + 2 >= runs, answer, error);
-    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+    if (status == 0)
         status = trial_check_others(session, others, variant, answer, error);
     if (status == 0)
         status = list_differences(session, request, variant, answer, error);
@@ -205,7 +205,7 @@ static int do_measure(struct device_session *session, const json_t *request, str
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         status = trial_measure(session, request, variant, is_careful(request), &answer->reply,
                                answer, error);
-    if (status == 0 && answer->outcome == OUTCOME_MEASURED && is_careful(request))
+    if (status == 0 && is_careful(request))
         status = trial_check_others(session, OTHERS_STATE, variant, answer, error);
     note_damage(session, request, answer);
     if (answer->reply != NULL) {

@@ -157,10 +157,14 @@ int trial_check_others(struct device_session *session, enum others others,
                        const struct device_variant *own, struct answer *answer, struct error *error)
 {
     bool damaged;
+    /* what is wrong may have done that, too */
+    const bool wrong = answer->outcome == OUTCOME_WRONG_RESULT && others == OTHERS_STATE;
+    if (session->damaged || (answer->outcome != OUTCOME_MEASURED && !wrong))
+        return 0;
     int status = others == OTHERS_DATA
                      ? data_store_check_others(&session->problem.store, &damaged, error)
                      : trial_mend(session, others == OTHERS_STATE ? own : NULL, &damaged, error);
-    if (status == 0 && damaged && answer->outcome == OUTCOME_MEASURED) {
+    if (status == 0 && damaged) {
         answer->outcome = OUTCOME_WRONG_RESULT;
         session->damaged = true;
         (void)error_set(error, ERROR_OK,

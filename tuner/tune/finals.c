@@ -135,13 +135,13 @@ static void disqualify(struct finals *finals, size_t contender,
         job->suspect_count = 0;
     if (suspect)
         *ARRAY_APPEND(job->suspects, job->suspect_count) =
-            (struct suspect){.index = index, .answer = *answer, .behind = endured_index(finals)};
+            (struct suspect){index, *answer, finals->gpu, endured_index(finals)};
     else if (!answer->doubtful)
         tuning_job_take_answer(job, index, answer);
 }
 
 /* The finals found nobody who damages what others use, so the suspects have failed. If not all that came before them was
- * done again (`whole`: no worker was lost, and nothing interrupted it), the next run tries them again. Returns whether any
+ * done again there (`whole`: no worker was lost, and nothing interrupted it), the next run tries them again. Returns whether any
  * suspect was still in; stores their outcomes. */
 static bool condemn_suspects(struct finals *finals, bool whole)
 {
@@ -154,7 +154,8 @@ static bool condemn_suspects(struct finals *finals, bool whole)
             continue;
         condemned = true;
         suspect->answer.passing =
-            !whole || (suspect->behind != SIZE_MAX && suspect->behind != endured_index(finals));
+            !whole || suspect->gpu != finals->gpu ||
+            (suspect->behind != SIZE_MAX && suspect->behind != endured_index(finals));
         tuning_job_take_answer(job, suspect->index, &suspect->answer);
         (void)record_result(finals->tuning->record, job->record_id, result, "finals", NULL);
     }
@@ -431,20 +432,22 @@ static void give_up_data(struct finals *finals, size_t contender, const char *re
 }
 
 /*
- * Verifies a contender with `runs` consecutive runs. One that `endures` first runs as often as it was
- * measured: each round used another copy of the code, and what a variant leaves from run to run in
- * variables of the source, or in a worker that was lost, has not seen so many runs. `*again` says that it
- * is to be asked for again.
+ * Verifies a contender with `runs` consecutive runs. The winner, at the `last`, is also watched for changes to what is the
+ * others'; on the data of the rounds it first runs as often as it was measured: each round used another copy of the code,
+ * and what a variant leaves from run to run in variables of the source, or in a worker that was lost, has not seen so many
+ * runs. `*again` says that it is to be asked for again.
  */
-static int verify_one(struct finals *finals, size_t contender, int runs, bool endures, bool *again,
+static int verify_one(struct finals *finals, size_t contender, int runs, bool last, bool *again,
                       struct error *error)
 {
     struct device_client *client = finals->gpu->client;
+    const bool endures = last && finals->data_set == finals->rounds_data;
     int samples = endures ? (int)finals->list[contender].sample_count : 0;
     const struct device_client_check check = {
         .unchecked_runs = samples * finals->list[contender].runs,
         .runs = runs,
         .data_set = finals->list[contender].usual ? 0 : finals->data_set,
+        .last = last,
         .careful = finals->careful};
     struct device_client_answer answer;
     timings_stage(finals->tuning->timings, TIMING_VERIFY);
@@ -467,7 +470,7 @@ static int verify_one(struct finals *finals, size_t contender, int runs, bool en
 }
 
 /* One that is in, as often as it takes. */
-static int verify_in(struct finals *finals, size_t contender, int runs, bool endures,
+static int verify_in(struct finals *finals, size_t contender, int runs, bool last,
                      struct error *error)
 {
     bool again = true;
@@ -476,7 +479,7 @@ static int verify_in(struct finals *finals, size_t contender, int runs, bool end
         again = false;
         status = load_all(finals, error);
         if (status == 0 && !finals->contenders[contender].out)
-            status = verify_one(finals, contender, runs, endures, &again, error);
+            status = verify_one(finals, contender, runs, last, &again, error);
     }
     return status;
 }
@@ -513,7 +516,7 @@ static int verify_winner(struct finals *finals, size_t winner, unsigned other_da
         const unsigned losses = client->worker.losses;
         finals->data_set = other_data;
         if (status == 0 && has_both(finals))
-            status = verify_in(finals, winner, LAST_RUNS, false, error);
+            status = verify_in(finals, winner, LAST_RUNS, true, error);
         lost = client->worker.losses != losses;
     }
     finals->endured = winner;

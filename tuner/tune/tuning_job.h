@@ -21,6 +21,7 @@
 struct suspect {
     size_t index;
     struct device_client_answer answer;
+    const struct fleet_gpu *gpu;
     size_t behind; /* the winner that had endured before; SIZE_MAX: none */
 };
 
