@@ -2,7 +2,7 @@
 # The applications in this folder, as a reader would build them, against an installed autotune:
 #     tests/examples/test.sh BUILD build    they build, and say that there is no GPU where there is none
 #     tests/examples/test.sh BUILD gpu      tunes their kernel on this machine's GPU, and runs them with it
-# Exit status 77 without nvcc, or without a GPU.
+# Exit status 77 without nvcc, or without a GPU. If BUILD/tests/examples/prefix is there, autotune is installed in it.
 set -euo pipefail
 
 usage="usage: test.sh BUILD build|gpu"
@@ -70,8 +70,9 @@ for root in "${CUDA_HOME:-}" /usr/local/cuda; do
     [ -n "$nvcc" ] || [ ! -x "$root/bin/nvcc" ] || nvcc=$root/bin/nvcc
 done
 [ -n "$nvcc" ] || { echo "skipped: no nvcc"; exit 77; }
-quietly cmake --install "$build" --prefix "$work/prefix"
-PATH=$work/prefix/bin:$(dirname "$nvcc"):$PATH
+prefix=$build/tests/examples/prefix
+[ -d "$prefix" ] || { prefix=$work/prefix && quietly cmake --install "$build" --prefix "$prefix"; }
+PATH=$prefix/bin:$(dirname "$nvcc"):$PATH
 cp -r "$here/saxpy" "$work"
 cd "$work/saxpy"
 if [ "$part" = gpu ]; then
@@ -85,7 +86,7 @@ fi
 
 # kernels that need no compiler, in C
 quietly autotune bundle --tuned results/tuned.ini --templates kernels --output bundle
-quietly cmake -S c -B "$work/c" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release
+quietly cmake -S c -B "$work/c" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release
 quietly cmake --build "$work/c"
 
 # kernels that nvcc compiles
