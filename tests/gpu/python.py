@@ -11,6 +11,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -97,7 +98,29 @@ def product(kernels):
         run(0, alpha=alpha)
         cp.cuda.Device().synchronize()
         assert (c == alpha * (a @ b)).all(), alpha
-    say("sgemm: right with each launch's alpha")
+    c.fill(0)
+    thread = threading.Thread(target=run)  # which has no context of its own
+    thread.start()
+    thread.join()
+    cp.cuda.Device().synchronize()
+    assert (c == a @ b).all()
+    say("sgemm: right with each launch's alpha, and from another thread")
+
+
+def compiled(folder):
+    """Without a bundle, NVRTC compiles in this process, beside CuPy's and PyTorch's."""
+    x, out = torch.ones((100, 50), device="cuda"), torch.zeros(100, device="cuda")
+    with autotune.kernels(folder / "results/tuned.ini", templates=folder) as kernels:
+        run = kernels["row_norm"].prepare(x, out, rows=100, columns=50)
+        run()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            run(torch.cuda.current_stream())
+        x.fill_(2)
+        graph.replay()
+        torch.cuda.synchronize()
+        assert torch.allclose(out, torch.full_like(out, 200 ** 0.5)), out
+    say(f"PyTorch: a graph with a kernel from the {run.origin} is right")
 
 
 def look_ups():
@@ -158,3 +181,4 @@ with tempfile.TemporaryDirectory() as scratch:
     assert example.returncode == 0
     look_ups()
     launches(scratch / "example")
+    compiled(scratch / "example")

@@ -239,7 +239,18 @@ class Kernels(unittest.TestCase):
         self.assertRaisesRegex(autotune.Error, "not a bundle", autotune.kernels, "results/tuned.ini")
         cuda.cuCtxSetCurrent(None)
         self.assertRaisesRegex(autotune.Error, "no CUDA context is current", autotune.kernels, "bundle")
-        self.assertRaisesRegex(autotune.Error, "is not current in this thread", self.scale, self.x, self.out, n=4)
+        other = ctypes.c_void_p()
+        self.assertEqual(cuda.cuDevicePrimaryCtxRetain(ctypes.byref(other), 1), 0)
+        cuda.cuCtxSetCurrent(other)
+        self.assertRaisesRegex(autotune.Error, "another CUDA context is current", self.scale, self.x, self.out, n=4)
+
+    def test_a_thread_without_a_context_gets_that_of_the_kernels(self):
+        prepared = self.scale.prepare(self.x, self.out, n=4, factor=2.0)
+        for call in (prepared, lambda: self.scale(self.x, self.out, n=4, factor=3.0)):
+            thread = threading.Thread(target=call)
+            thread.start()
+            thread.join()
+        self.assertEqual(self.result(), [3, 6, 9, 12])
 
     def test_each_stream_has_its_own_scratch_memory(self):
         x, out = Array(ctypes.c_double, range(100), "<f8"), Array(ctypes.c_double, [0], "<f8")

@@ -5,14 +5,14 @@ set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-if ! python3 -m pip download --quiet --no-deps --dest "$work/net" 'nvidia-cuda-crt==13.0.*' >"$work/output" 2>&1; then
-    echo "skipped: pip cannot fetch packages: $(tail -n 1 "$work/output")"
+if ! { python3 -m venv "$work/v" &&
+    "$work/v/bin/pip" download --quiet --no-deps --dest "$work/net" 'nvidia-cuda-crt==13.0.*'; } >"$work/output" 2>&1; then
+    echo "skipped: no virtual environment, or no packages: $(tail -n 1 "$work/output")"
     exit 77
 fi
 before=$(git -C "$SOURCE_DIR" status --porcelain 2>/dev/null || true)
-(cd "$SOURCE_DIR" && python3 -m pip wheel --quiet --no-deps --wheel-dir "$work/dist" .)
+(cd "$SOURCE_DIR" && "$work/v/bin/pip" wheel --quiet --no-deps --wheel-dir "$work/dist" .)
 [ "$before" = "$(git -C "$SOURCE_DIR" status --porcelain 2>/dev/null || true)" ]
-python3 -m venv "$work/v"
 "$work/v/bin/pip" install --quiet "$work"/dist/*.whl
 
 mkdir "$work/any"

@@ -48,9 +48,13 @@ class _Context:
         self.driver, self.context = driver, driver.context()
         self.device = c.current_device()
 
+    def adopt(self) -> bool:
+        """Makes it current if this thread has none, as CUDA's runtime does; whether it had none."""
+        return self.driver.context() == 0 and self.driver.set_current(self.context) == 0
+
     def check(self) -> None:
-        if self.driver.context() != self.context:
-            raise Error("the CUDA context in which the kernels were opened is not current in this thread; make that of "
+        if not self.adopt() and self.driver.context() != self.context:
+            raise Error("another CUDA context is current in this thread than the one in which the kernels were opened; make "
                         f"device {self.device} current, or open the kernels anew", code=c.INVALID)
 
     def quiesce(self) -> Optional[int]:
@@ -151,7 +155,10 @@ class Prepared:
         with loaded.lock:
             if loaded.pointer is None:
                 raise Error("the kernels are closed")
-            code = self._launch(loaded.address, buffers, count, given, len(given), number, loaded.error_at)
+            arguments = loaded.address, buffers, count, given, len(given), number, loaded.error_at
+            code = self._launch(*arguments)
+            if code != 0 and loaded.owner.context.adopt():
+                code = self._launch(*arguments)
             if code != 0:
                 raise c.exception(loaded.error, code)
 
