@@ -107,7 +107,7 @@ def _declare(library: Any, name: str, result: Any, *arguments: Any) -> Any:
     return function
 
 
-_P, _E = ctypes.c_void_p, ctypes.POINTER(CError)
+_P, _E, _c_int, _byref = ctypes.c_void_p, ctypes.POINTER(CError), ctypes.c_int, ctypes.byref
 _quick, _slow = _open("libtuned.so.0")
 tuned_load = _declare(_slow, "tuned_load", ctypes.c_int, ctypes.POINTER(_P), ctypes.c_char_p, _E)
 tuned_free = _declare(_quick, "tuned_free", None, _P)
@@ -143,7 +143,7 @@ class Driver:
     _loaded: Optional["Driver"] = None
 
     def __init__(self, quick: ctypes.PyDLL, slow: ctypes.CDLL):
-        self.get_device = _declare(quick, "cuCtxGetDevice", ctypes.c_int, ctypes.POINTER(ctypes.c_int))
+        self.get_device = quick.cuCtxGetDevice  # without types, which checking takes as long as the call
         self.get_current = _declare(quick, "cuCtxGetCurrent", ctypes.c_int, ctypes.POINTER(_P))
         self.set_current = _declare(quick, "cuCtxSetCurrent", ctypes.c_int, _P)
         self.synchronize = _declare(slow, "cuCtxSynchronize", ctypes.c_int)
@@ -166,8 +166,9 @@ class Driver:
 
 def current_device() -> int:
     """The device of the context that is current in this thread; -1: there is none."""
-    driver, device = Driver.loaded(), ctypes.c_int()
-    return device.value if driver is not None and driver.get_device(ctypes.byref(device)) == 0 else -1
+    driver = Driver._loaded or Driver.loaded()
+    device = _c_int()
+    return device.value if driver is not None and driver.get_device(_byref(device)) == 0 else -1
 
 
 # --- values ---

@@ -179,8 +179,9 @@ class Table:
         if problem:
             values = c.problem_of(problem, values)
         device = c.current_device() if gpu is None else -1
-        key = (kernel, gpu or device, limit, cache, template_hash, accept_other_versions, *values.items(),
-               *map(type, values.values()))
+        given = values.values()
+        key = (kernel, gpu or device, limit, cache, template_hash, accept_other_versions, *values, *given,
+               *map(type, given))
         try:
             return self._answers[key]
         except KeyError:
