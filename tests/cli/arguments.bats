@@ -92,7 +92,7 @@ s/out or half), uint64 n/out or half), int32 n/|member 3 of parameter 1 of kerne
 s/array(int32 index + 1 for 3)/array(int32 1 for 4)/|member 2 of member 4 of parameter 1 of kernel 'members_step' does not have 4 elements, as the argument has
 s/array(plus, null, in)/array(uint64 0 for 3)/|element 1 of member 1 of member 4 of parameter 1 of kernel 'members_reference' is a pointer, but the argument has uint64 0
 s/array(plus, null, in)/plus, null, in/|member 4 of parameter 1 of kernel 'members_reference' has fewer members than the argument gives
-s/, bool no)/)/|parameter 1 of kernel 'members_reference' has more members than the argument gives
+s/, bool no, array(float 1))/)/|parameter 1 of kernel 'members_reference' has more members than the argument gives
 s/  struct(), /  struct(in), /|parameter 2 of kernel 'members_step' does not have 8 bytes, as the argument's has
 /buffer.plus/,/access/s/float2/double2/|element 1 of member 1 of member 4 of parameter 1 of kernel 'members_step' does not point to double, the type of the elements of buffer 'plus'
 END

@@ -31,42 +31,7 @@ static const struct {
              {IS_INTEGER + 4, "an integer of 4 bytes"},
              {IS_INTEGER + 8, "an integer of 8 bytes"}};
 
-/* The toolkit's <type_traits> are too slow, and are not everywhere. */
-static const char prelude[] =
-    "\n#line 1 \"" PROBE_END "\"\nstatic_assert(false, \"no code\");\n"
-    "namespace autotune_probe {\n"
-    "template <class F> struct parameters;\n"
-    "template <class... P> struct parameters<void (*)(P...)> {\n"
-    "    template <int N, class T, class... R> struct pick { using type = typename pick<N - 1, "
-    "R...>::type; };\n"
-    "    template <class T, class... R> struct pick<0, T, R...> { using type = T; };\n"
-    "    template <int N> using at = typename pick<N, P...>::type;\n"
-    "};\n"
-    "template <class T> struct bare { using type = T; };\n"
-    "template <class T> struct bare<T &> : bare<T> {};\n"
-    "template <class T> struct bare<const T> : bare<T> {};\n"
-    "template <class T> struct bare<volatile T> : bare<T> {};\n"
-    "template <class T> struct bare<const volatile T> : bare<T> {};\n"
-    "template <class T> struct kind { static constexpr int value = __is_class(T) || __is_union(T) "
-    "? 3 : 50 + sizeof(T), count = 0; };\n"
-    "template <class T> struct kind<T *> { static constexpr int value = 1, count = 0; using to = "
-    "typename bare<T>::type; };\n"
-    "template <class T, decltype(sizeof(0)) N> struct kind<T[N]> { static constexpr int value = 2, "
-    "count = N; };\n"
-    "template <class T, decltype(sizeof(0)) N> struct kind<const T[N]> : kind<T[N]> {};\n"
-    "template <> struct kind<float> { static constexpr int value = 44, count = 0; };\n"
-    "template <> struct kind<double> { static constexpr int value = 48, count = 0; };\n"
-    "template <class R, class... A> struct kind<R(A...)> { static constexpr int value = 3, count = "
-    "0; };\n"
-    "template <> struct kind<void> { static constexpr int value = 3, count = 0; };\n"
-    "template <class T> using of = kind<typename bare<T>::type>;\n"
-    "__host__ __device__ constexpr bool may_be(int declared, bool floating, int size) {\n"
-    "    bool real = declared == 44 || declared == 48;\n"
-    "    int bytes = declared == 1 ? 8 : declared % 10;\n"
-    "    return declared == 2 || declared == 3 || (real && floating ? bytes == size : bytes < 4 || "
-    "size < 4 || (real == floating && bytes == size));\n"
-    "}\n"
-    "}\n";
+extern const char struct_probe_prelude[]; /* struct_probe.cuh, made by CMake */
 
 struct probing {
     char *text;
@@ -305,7 +270,8 @@ bool struct_probe_make(struct source *probe, const struct template *template,
         unit = 0;
     if (unit == SIZE_MAX)
         return false;
-    probing.text = alloc_format("%s%s", source->files[unit].text, prelude);
+    probing.text = alloc_format("%s\n#line 1 \"" PROBE_END "\"\n%s", source->files[unit].text,
+                                struct_probe_prelude);
     for (size_t i = 0; (launch = launch_at(template, i)) != NULL; i++)
         if (has_struct(launch) && unit == unit_of(template, launch))
             probe_launch(&probing, launch);

@@ -18,6 +18,7 @@ struct loader {
     struct names grids;   /* base, and NAME_grid and NAME_block of all launches */
     struct names made;    /* these, in the order of the launches */
     size_t number;        /* of the arguments that are read now (struct argument) */
+    size_t depth;         /* of the struct that is read now */
     bool expects;         /* expressions may have expected(NAME), the expected result of a buffer */
 };
 

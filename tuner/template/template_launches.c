@@ -138,13 +138,17 @@ static void read_element(struct loader *loader, char *text, const struct place *
 static void read_fields(struct loader *loader, const char *inner, const struct place *at,
                         struct argument *argument)
 {
+    enum { DEEPEST = 32 };
     bool array = argument->kind == ARGUMENT_ARRAY;
     char **texts;
     size_t count = loader_split(loader, inner, ',', &texts);
+    if (++loader->depth > DEEPEST)
+        loader_fail(loader, at->line, "structs are nested more than %d deep", DEEPEST);
     if (count == 0 && array)
         loader_fail(loader, at->line, "array() has no elements");
     for (size_t i = 0; i < count && !loader_failed(loader); i++)
         read_element(loader, texts[i], at, argument);
+    loader->depth--;
     (void)template_keep(loader->template, argument->fields);
     argument_lay_out(argument);
     if (argument->bytes > PARAMETER_BYTES)

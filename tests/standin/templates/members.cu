@@ -14,12 +14,19 @@ struct addends {
     int weights[3];
 };
 
+union either {
+    int number;
+    float real;
+};
+
+/* with what a front end sees as types of their own */
 struct step {
-    const float *from;
-    float *to;
+    const float *__restrict__ from;
+    float *__restrict__ to;
     u64 n;
     addends plus;
     bool overrun;
+    either unused[1];
 };
 
 struct no_options {
