@@ -200,7 +200,8 @@ set_up() {
         install_packages "${test_extra_packages[@]}"
     fi
     [[ -n $toolkit ]] || install_wheels
-    step "configuring for $root" cmake --preset default -DBUILD_TESTING=$testing -DAUTOTUNE_CUDA_ROOT="$root"
+    step "configuring for $root" cmake --preset default -DBUILD_TESTING=$testing -DAUTOTUNE_CUDA_ROOT="$root" \
+        -DAUTOTUNE_WERROR=$testing
     if [[ $purpose == test ]]; then
         step "configuring asan" cmake --preset asan -DAUTOTUNE_CUDA_ROOT="$root"
         step "configuring tsan" cmake --preset tsan -DAUTOTUNE_CUDA_ROOT="$root"

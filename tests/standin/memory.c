@@ -56,6 +56,10 @@ CUresult memory_allocate(int device, CUdeviceptr *address, size_t bytes)
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (map == MAP_FAILED || mprotect(map + page, usable, PROT_READ | PROT_WRITE) != 0)
         return CUDA_ERROR_OUT_OF_MEMORY;
+#ifdef MADV_POPULATE_WRITE
+    if (usable < LAZY_BYTES) /* all will be written: sooner done for all its pages at once */
+        (void)madvise(map + page, usable, MADV_POPULATE_WRITE);
+#endif
     struct allocation *allocation = new_zeroed(sizeof *allocation);
     *allocation = (struct allocation){.device = device,
                                       .map = map,
