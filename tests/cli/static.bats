@@ -28,14 +28,46 @@ no_gpu() {
     ls results/static-sm_90/scale/*.csv
 }
 
-@test "the table has a row for every variant, up to ten" {
+@test "the table has a row for each set of figures, with the number of its variants" {
     no_gpu
     expect 0 --config "$sweeps/scale.ini" --arch sm_90 --quiet
     for block_size in 64 256 1024; do
-        for num_load in 1 4 16; do
-            grep -qE "(^|[^0-9])$block_size +$num_load([^0-9]|$)" out
-        done
+        grep -qE " $block_size +1 +1$" out
+        grep -qE " $block_size +4, 16 +2$" out # which have as many registers
     done
+    equal "$(grep -cE ' [12]$' out)" 6
+    expect 0 --config "$sweeps/scale.ini" --arch sm_90 --quiet --top 2
+    has out "2 of 6 rows, highest occupancy first; --top 6 shows all"
+    expect 0 report --format html
+    fails grep "winner</li>\|other variants" out
+}
+
+@test "reports have the registers and the occupancy of every launch" {
+    cp -r "$sweeps/templates" .
+    cat >>templates/scale.ini <<'INI'
+[launch.twice]
+entry = scale_good
+grid = 1
+block = 64
+shared_bytes = 120000
+arguments = in, out, float factor, uint64 n
+[launch.never]
+entry = scale_good
+grid = 0
+block = 32
+arguments = in, out, float factor, uint64 n
+INI
+    expect 0 --template templates/scale.ini --format csv --set block_size=64,128
+    equal "$(column other_launches | sort -u | sed 's/ [0-9]* regs/ N regs/')" "twice N regs 3 %"
+    registers=$(column registers | sort -u)
+    expect 0 report
+    has out "its other launches: twice $registers regs 3 %"
+    expect 0 report --format json
+    has out "\"other_launches\": \"twice $registers regs 3 %\""
+    expect 0 report --format html
+    has out "twice $registers regs 3 %"
+    expect 0 run templates/scale.ini
+    has out "others   twice $registers regs 3 %"
 }
 
 @test "problems that compile to the same are one table of ten rows; CSV, JSON and HTML have each problem" {

@@ -99,6 +99,8 @@ static int print_result(const struct command_variant *variant, const struct one_
                stats->registers, stats->spill_bytes,
                stats->static_shared_bytes + stats->dynamic_shared_bytes, stats->blocks_per_sm,
                100 * stats->occupancy);
+    if (result->other_launches != NULL)
+        printf("  others   %s\n", result->other_launches);
     if (result->outcome == OUTCOME_MEASURED) {
         print_time(one);
         return 0;

@@ -56,6 +56,7 @@
     X(INTEGER, grid_blocks, stats.grid_blocks, FIGURES)                                            \
     X(INTEGER, blocks_per_sm, stats.blocks_per_sm, FIGURES)                                        \
     X(REAL, occupancy, stats.occupancy, FIGURES) X(INTEGER, limiters, stats.limiters, FIGURES)     \
+    X(TEXT, other_launches, other_launches, ALWAYS)                                                \
     X(INTEGER, finalist, finalist, ALWAYS) X(INTEGER, tied, tied, ALWAYS)                          \
     X(CHARS, run_hash, run_hash, ALWAYS) X(REAL, seen_s, seen_s, IF_ANY)
 /* clang-format on */

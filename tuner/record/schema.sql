@@ -60,6 +60,7 @@ CREATE TABLE variant (
     static_shared_bytes INTEGER, dynamic_shared_bytes INTEGER,
     block_threads INTEGER, grid_blocks INTEGER,
     blocks_per_sm INTEGER, occupancy REAL, limiters INTEGER,
+    other_launches TEXT,  -- registers and occupancy of the launches but the main one
     finalist INTEGER NOT NULL, tied INTEGER NOT NULL,
     run_hash TEXT NOT NULL,  -- of its machine code and launches; '': not known
     seen_s REAL,  -- when its outcome was known, in seconds of tuning the problem

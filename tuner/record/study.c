@@ -46,6 +46,7 @@ void result_release(struct result *result)
     bindings_release(&result->parameters);
     free(result->reason);
     free(result->decided_by);
+    free(result->other_launches);
     free(result->samples_ns);
     *result = (struct result){0};
 }

@@ -427,7 +427,8 @@ void html_charts(const struct charts *charts)
             study->has_winner ? "<li><i style=\"background:var(--winner)\"></i>the winner</li>"
                               : "",
             ties ? "<li><i style=\"background:var(--tie)\"></i>tied with the winner</li>" : "",
-            "<li><i style=\"background:var(--dot)\"></i>other variants</li>",
+            study->has_winner ? "<li><i style=\"background:var(--dot)\"></i>other variants</li>"
+                              : "<li><i style=\"background:var(--dot)\"></i>variants</li>",
             importance->varies ? "<li><i class=\"bar\" style=\"background:var(--accent)\"></i>the "
                                  "best at each value</li>"
                                : "");

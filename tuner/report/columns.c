@@ -121,6 +121,8 @@ bool column_value(enum column column, const struct study *study, const struct re
     switch (column) {
     case COLUMN_mark:
         return text(value, mark_of(study, result));
+    case COLUMN_other_launches:
+        return text(value, result->other_launches);
     case COLUMN_outcome:
         return text(value, outcome_name(result->outcome));
     case COLUMN_reason:

@@ -48,6 +48,7 @@ enum column_kind {
       "blocks/SM")                                                                                 \
     X(occupancy, SHARE, "occupancy", "figures", "occupancy", "occ. %", "occupancy, %")             \
     X(limiter, TEXT, "limiter", NULL, NULL, "limited by", "limited by")                            \
+    X(other_launches, TEXT, "other_launches", "", "other_launches", NULL, "other launches")        \
     X(median, TIME, "median_us", "time", "median_ns", "time us", "time, µs")                       \
     X(low, TIME, "low_us", "time", "low_ns", NULL, NULL)                                           \
     X(high, TIME, "high_us", "time", "high_ns", NULL, NULL)                                        \

@@ -216,7 +216,8 @@ void html_variants(FILE *stream, const struct study *study)
         COLUMN_mark,      COLUMN_median,      COLUMN_interval,         COLUMN_noise,
         COLUMN_gb_per_s,  COLUMN_gflop_per_s, COLUMN_ns_per_operation, COLUMN_PARAMETERS,
         COLUMN_registers, COLUMN_spill_bytes, COLUMN_shared_bytes,     COLUMN_blocks_per_sm,
-        COLUMN_occupancy, COLUMN_limiter,     COLUMN_outcome,          COLUMN_reason,
+        COLUMN_occupancy, COLUMN_limiter,     COLUMN_other_launches,   COLUMN_outcome,
+        COLUMN_reason,
     };
     size_t count;
     if (study->result_count == 0)

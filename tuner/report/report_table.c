@@ -130,6 +130,76 @@ static void add_cells(struct text_table *table, const struct study *study,
     }
 }
 
+/* --- rows of static mode, where many variants have the same figures --- */
+
+/* Variants whose cells are the same but for parameters, which have all combinations of the values in theirs. */
+struct alike {
+    char **cells; /* of view->columns; "1, 2" for several values */
+    size_t variants;
+};
+
+/* Makes one of neighbours that differ in this column alone; returns how many are left. */
+static size_t join_neighbours(struct alike *rows, size_t count, size_t columns, size_t column)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct alike *last = kept > 0 ? &rows[kept - 1] : NULL;
+        bool same = last != NULL;
+        for (size_t j = 0; j < columns && same; j++)
+            same = j == column || strcmp(last->cells[j], rows[i].cells[j]) == 0;
+        if (!same) {
+            rows[kept++] = rows[i];
+            continue;
+        }
+        alloc_append(&last->cells[column], ", %s", rows[i].cells[column]);
+        last->variants += rows[i].variants;
+        for (size_t j = 0; j < columns; j++)
+            free(rows[i].cells[j]);
+        free(rows[i].cells);
+    }
+    return kept;
+}
+
+/* A table of view->rows rows at most; sets `*all` to how many there are. */
+static struct text_table *build_static_table(const struct view *view, size_t *all)
+{
+    const struct study *study = view->study;
+    struct text_table *table = text_table_new();
+    struct alike *rows = alloc_zeroed(view->ranked, sizeof *rows);
+    size_t count = view->ranked;
+    for (size_t i = 0; i < count; i++) {
+        rows[i].variants = 1;
+        rows[i].cells = alloc_zeroed(view->column_count, sizeof *rows[i].cells);
+        for (size_t j = 0; j < view->column_count; j++) {
+            char buffer[COLUMN_TEXT_BYTES];
+            const char *text =
+                column_text(view->columns[j], study, &study->results[view->ranking[i]], buffer);
+            rows[i].cells[j] = alloc_string(text != NULL ? text : "-");
+        }
+    }
+    for (size_t j = view->column_count; j-- > 0;)
+        if (view->columns[j] >= COLUMN_PARAMETERS)
+            count = join_neighbours(rows, count, view->column_count, j);
+    add_columns(table, study, view->columns, view->column_count);
+    if (count < view->ranked)
+        text_table_column(table, "variants", TABLE_RIGHT);
+    for (size_t i = 0; i < count; i++) {
+        char number[24];
+        for (size_t j = 0; j < view->column_count; j++) {
+            if (i < view->rows)
+                text_table_cell(table, rows[i].cells[j]);
+            free(rows[i].cells[j]);
+        }
+        (void)snprintf(number, sizeof number, "%zu", rows[i].variants);
+        if (i < view->rows && count < view->ranked)
+            text_table_cell(table, number);
+        free(rows[i].cells);
+    }
+    free(rows);
+    *all = count;
+    return table;
+}
+
 static struct text_table *build_table(const struct view *view)
 {
     struct text_table *table = text_table_new();
@@ -147,8 +217,11 @@ static void print_rows(FILE *stream, struct view *view)
     static const enum column redundant[] = {COLUMN_gflop_per_s, COLUMN_noise};
     if (view->rows == 0)
         return;
-    struct text_table *table = build_table(view);
-    for (int step = 0; step < 2 && text_table_width(table) > REPORT_TERMINAL_WIDTH; step++) {
+    const bool is_static = view->study->environment.static_mode;
+    size_t all = view->ranked;
+    struct text_table *table = is_static ? build_static_table(view, &all) : build_table(view);
+    for (int step = is_static ? 2 : 0; step < 2 && text_table_width(table) > REPORT_TERMINAL_WIDTH;
+         step++) {
         size_t kept = 0;
         bool drops = step > 0;
         for (size_t i = 0; i < view->column_count; i++) {
@@ -163,11 +236,12 @@ static void print_rows(FILE *stream, struct view *view)
     fputc('\n', stream);
     text_table_print(table, REPORT_TERMINAL_WIDTH, stream);
     text_table_free(table);
-    if (view->rows < view->ranked)
-        fprintf(stream, "%zu of %zu %s; --top %zu shows all\n", view->rows, view->ranked,
-                view->study->environment.static_mode ? "variants, highest occupancy first"
-                                                     : "measured variants, fastest first",
-                view->ranked);
+    if (view->rows < all)
+        fprintf(stream, "%zu of %zu %s; --top %zu shows all\n", view->rows, all,
+                !is_static           ? "measured variants, fastest first"
+                : all < view->ranked ? "rows, highest occupancy first"
+                                     : "variants, highest occupancy first",
+                all);
 }
 
 /* The values that all variants share, which have no column. */
@@ -267,6 +341,12 @@ static void print_ties(FILE *stream, const struct view *view)
               stream);
 }
 
+static void print_other_launches(FILE *stream, const char *whose, const struct result *result)
+{
+    if (result->other_launches != NULL)
+        fprintf(stream, "%s other launches: %s\n", whose, result->other_launches);
+}
+
 static void print_winner(FILE *stream, const struct view *view)
 {
     const struct study *study = view->study;
@@ -286,6 +366,7 @@ static void print_winner(FILE *stream, const struct view *view)
     free(text);
     if (tool[0] == '\0') {
         fprintf(stream, " (median of %zu samples)\n", winner->time.count);
+        print_other_launches(stream, "its", winner);
         print_ties(stream, view);
     } else {
         fputc('\n', stream);
@@ -457,6 +538,8 @@ static char *body_of(const struct study *study, size_t top)
     print_counts(stream, study);
     if (!study->environment.static_mode)
         print_winner(stream, &view);
+    else if (view.rows > 0)
+        print_other_launches(stream, "the first row's", &study->results[view.ranking[0]]);
     print_headroom(stream, study, view.ranking,
                    study->environment.static_mode ? view.ranked : view.rows);
     print_importance(stream, study);

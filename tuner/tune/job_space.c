@@ -134,6 +134,7 @@ static void take_stored(struct tuning_job *job, struct stored_results *stored, s
     from->parameters = parameters; /* to be released */
     from->reason = NULL;
     from->decided_by = NULL;
+    from->other_launches = NULL;
     from->samples_ns = NULL;
     job->known[index] = true;
     job->known_count++;

@@ -1,8 +1,11 @@
 #include "tune/kernel_stats.h"
 
+#include "base/alloc.h"
 #include "compile/launch_check.h"
 #include "template/launch_plan.h"
 #include "template/problem_check.h"
+
+#include <stdlib.h>
 
 void kernel_stats_limit(const struct kernel_stats_source *source, const char *entry,
                         struct kernel_stats *stats)
@@ -35,6 +38,31 @@ static void take_main(const struct kernel_stats_source *source,
         .blocks_per_sm = launch_plan->main_blocks_per_sm,
     };
     kernel_stats_limit(source, step->entry, stats);
+}
+
+/* What result->other_launches says; a new string, or NULL. A launch that a loop repeats counts as it is at first. */
+static char *describe_others(const struct kernel_stats_source *source,
+                             const struct launch_plan *launch_plan)
+{
+    const struct launch *main = launch_plan->steps[launch_plan->main_step].launch;
+    char *text = NULL;
+    for (size_t i = 0; i < source->template->launch_count; i++) {
+        const struct launch *launch = &source->template->launches[i];
+        const struct step *step = launch_plan->steps;
+        const struct step *end = step + launch_plan->step_count;
+        struct occupancy occupancy;
+        while (step < end && step->launch != launch)
+            step++;
+        if (launch == main || step == end)
+            continue;
+        const struct compiled_kernel *kernel = compilation_kernel(source->compilation, step->entry);
+        if (kernel != NULL &&
+            launch_check_occupancy(source->gpu, kernel, (int)step_threads(step),
+                                   step->dynamic_shared_bytes, &occupancy, NULL) == 0)
+            alloc_append(&text, "%s%s %d regs %.0f %%", text != NULL ? "; " : "", launch->name,
+                         kernel->registers, 100 * occupancy.fraction);
+    }
+    return text;
 }
 
 /* Without a hash the variant is nobody's twin; what is wrong with it the GPU worker says. */
@@ -73,8 +101,12 @@ void kernel_stats_fill(const struct kernel_stats_source *source, struct result *
         *outcome = check.missing ? OUTCOME_LOAD_ERROR : OUTCOME_INVALID;
         return;
     }
-    if (launch_plan.step_count > 0)
+    free(result->other_launches);
+    result->other_launches = NULL;
+    if (launch_plan.step_count > 0) {
         take_main(source, &launch_plan, &result->stats);
+        result->other_launches = describe_others(source, &launch_plan);
+    }
     if (launch_plan_check(&launch_plan, reason) != 0 ||
         launch_plan_metrics(&launch_plan, source->template, &scope, &result->bytes,
                             &result->operations, reason) != 0 ||

@@ -24,7 +24,7 @@ struct kernel_stats_source {
 };
 
 /*
- * Fills result->stats, bytes, operations and run_hash for the variant's main launch. `*outcome` becomes
+ * Fills result->stats for the variant's main launch, other_launches, bytes, operations and run_hash. `*outcome` becomes
  * OUTCOME_COMPILED, or with a message in `reason` OUTCOME_INVALID (the template does not
  * fit the variant), OUTCOME_LAUNCH_ERROR (beyond a limit), OUTCOME_NOT_RESIDENT or
  * OUTCOME_LOAD_ERROR (the source lacks an entry).

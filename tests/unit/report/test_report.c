@@ -225,26 +225,26 @@ STUDY_TEST(test_the_table_says_how_far_apart_gpus_were)
 
 #define CSV_TAIL                                                                                   \
     "outcome,reason,registers,spill_bytes,stack_bytes,static_shared_bytes,dynamic_shared_bytes,"   \
-    "block_threads,grid_blocks,blocks_per_sm,occupancy,limiter,median_us,low_us,high_us,"          \
-    "relative_iqr,samples,runs,gb_per_s,gflop_per_s,finalist,tied,winner,empty_us,sm_clock_mhz,"   \
-    "dropped_samples,throttled_samples,other_processes,gpu_uuid,tool\n"
+    "block_threads,grid_blocks,blocks_per_sm,occupancy,limiter,other_launches,median_us,low_us,"   \
+    "high_us,relative_iqr,samples,runs,gb_per_s,gflop_per_s,finalist,tied,winner,empty_us,"        \
+    "sm_clock_mhz,dropped_samples,throttled_samples,other_processes,gpu_uuid,tool\n"
 #define CSV_HEADER "kernel,gpu,n,tolerance,block_size,min_blocks,finish,scale," CSV_TAIL
 #define CSV_SUBJECT "reduce_sum,NVIDIA H200,16777216,0.1,"
 #define CSV_STUDY                                                                                  \
     CSV_SUBJECT                                                                                    \
-    "256,0,two_pass,2,measured,,40,0,0,128,0,512,264,4,1.0000,threads,"                            \
+    "256,0,two_pass,2,measured,,40,0,0,128,0,512,264,4,1.0000,threads,,"                           \
     "31.2345,31.2344,31.2346,0.0000,3,1,2148.55,537.14,0,0,0,2.6603,,,,,,\n" CSV_SUBJECT           \
-    "512,0,two_pass,2,measured,,32,0,0,128,0,512,264,4,1.0000,threads,"                            \
+    "512,0,two_pass,2,measured,,32,0,0,128,0,512,264,4,1.0000,threads,,"                           \
     "24.0960,24.0959,24.0961,0.0000,3,1,2785.06,696.27,1,1,1,2.6603,,,,,,\n" CSV_SUBJECT           \
     "1024,0,two_pass,2,compile_error,"                                                             \
     "\"reduce.cu(3): error: \"\"x\"\" is undefined, twice\nand more\""                             \
-    ",,,,,,,,,,,,,,,,,,,0,0,0,,,,,,,\n" CSV_SUBJECT                                                \
-    "256,0,last_block,2,measured,,48,0,0,128,4096,512,264,4,1.0000,threads,"                       \
+    ",,,,,,,,,,,,,,,,,,,,0,0,0,,,,,,,\n" CSV_SUBJECT                                               \
+    "256,0,last_block,2,measured,,48,0,0,128,4096,512,264,4,1.0000,threads,,"                      \
     "24.0100,24.0099,24.0101,0.0000,3,1,2795.04,698.76,1,1,0,2.6603,,,,,,\n" CSV_SUBJECT           \
     "512,0,last_block,2,timeout,no end after 2 s,48,0,0,128,4096,512,264,4,1.0000,"                \
-    "threads,,,,,,,,,0,0,0,,,,,,,\n" CSV_SUBJECT                                                   \
+    "threads,,,,,,,,,,0,0,0,,,,,,,\n" CSV_SUBJECT                                                  \
     "1024,0,last_block,2,timeout,no end after 2 s,48,0,0,128,4096,512,264,4,1.0000,"               \
-    "threads,,,,,,,,,0,0,0,,,,,,,\n"
+    "threads,,,,,,,,,,0,0,0,,,,,,,\n"
 
 STUDY_TEST(test_csv_has_every_variant_under_one_header)
 {
