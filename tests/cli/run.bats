@@ -25,6 +25,26 @@ load helper
     has err "no kernel; name a sweep file"
 }
 
+@test "--dump writes the variant's arrays and what is expected, as NumPy reads them" {
+    sed 's/^reference = .*/reference = scale_good\nreference_type = float/' "$sweeps/templates/scale.ini" | template odd
+    expect 0 run --template odd.ini --set n=1000 --dump some/folder
+    has out "arrays   in $PWD/some/folder"
+    equal "$(ls some/folder)" "in.npy
+out.expected.npy
+out.npy"
+    head -c 128 some/folder/out.npy | tail -c 118 | grep -q "^{'descr': '<f4', 'fortran_order': False, 'shape': (1000,), } *$"
+    cmp some/folder/out.npy some/folder/out.expected.npy
+    sed "s/^fill = .*/fill = file(some\/folder\/in.npy)/;/^\[expect/,\$s/^reference = .*/reference = file(some\/folder\/out.npy)/
+        /^arguments = in, reference/d" "$sweeps/templates/scale.ini" | template again
+    expect 0 run --template again.ini --set n=1000
+    expect 1 run --template odd.ini --set n=1000 --set mode=wrong --dump wrong
+    has out "1 of 1000 elements differ"
+    equal "$(cmp -l wrong/out.npy wrong/out.expected.npy | awk '{ print int(($1 - 129) / 4) }' | sort -u)" 500
+    expect 1 run --template odd.ini --set n=1000 --set mode=fault --dump none
+    has out "arrays   none"
+    expect 4 run --template odd.ini --set n=1000 --dump odd.ini
+}
+
 @test "the first elements that differ, with their index, what is there and what is expected" {
     sed 's/^reference = .*/reference = constant(0.25)/;/^reference/{n;d}' "$sweeps/templates/scale.ini" | template odd
     expect 1 run --template odd.ini --set mode=partial --set n=12 --set factor=0

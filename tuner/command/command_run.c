@@ -1,6 +1,7 @@
 #include "command/command.h"
 
 #include "base/alloc.h"
+#include "base/write_file.h"
 #include "compile/launch_check.h"
 #include "compile/single_compile.h"
 #include "report/report_text.h"
@@ -8,6 +9,7 @@
 #include "template/template_load.h"
 #include "tune/run.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +31,7 @@ struct one_run {
     int device;
     int wanted; /* differences */
     int no_wait;
+    char *dump; /* folder; NULL: none */
 
     struct sweep_kernel kernel; /* borrows the template and its values */
     struct sweep sweep;
@@ -36,6 +39,7 @@ struct one_run {
     char *compiler_log; /* of the variant; NULL or "": nothing to say */
     struct device_difference differences[DIFFERENCES];
     size_t difference_count;
+    bool dumped;
 };
 
 /* --- printing --- */
@@ -52,6 +56,14 @@ static void print_differences(const struct one_run *one)
                        difference->index);
         printf("  %-24s %-24s %s\n", element, difference->got, difference->expected);
     }
+}
+
+static void print_dump(const struct one_run *one)
+{
+    if (one->dumped)
+        printf("  arrays   in %s\n", one->dump);
+    else if (one->dump != NULL)
+        printf("  arrays   none: the variant did not end\n");
 }
 
 static void print_rate(double amount, double time_ns, const char *unit)
@@ -103,10 +115,12 @@ static int print_result(const struct command_variant *variant, const struct one_
         printf("  others   %s\n", result->other_launches);
     if (result->outcome == OUTCOME_MEASURED) {
         print_time(one);
+        print_dump(one);
         return 0;
     }
     printf("  result   %s: %s\n", outcome_name(result->outcome),
            result->reason != NULL ? result->reason : outcome_meaning(result->outcome));
+    print_dump(one);
     print_differences(one);
     return error_set(error, ERROR_NOTHING_VALID, "%s", outcome_meaning(result->outcome));
 }
@@ -137,12 +151,15 @@ static int compile(struct one_run *one, struct error *error)
     return launch_check_refusal(&job->kernel->template, one->compiler_log, error);
 }
 
-/* What differs in the first run that is wrong, as far as it is wrong again. */
-static int list_differences(void *user, const struct study *study, struct error *error)
+/* What differs in the first run that is wrong, as far as it is wrong again; and all arrays, if they are wanted. */
+static int look_closer(void *user, const struct study *study, struct error *error)
 {
     struct one_run *one = user;
+    const enum outcome outcome = study->results[0].outcome;
+    const bool wrong = outcome == OUTCOME_WRONG_RESULT;
     const size_t wanted = one->wanted < DIFFERENCES ? (size_t)one->wanted : DIFFERENCES;
-    if (study->results[0].outcome != OUTCOME_WRONG_RESULT || wanted == 0)
+    const bool dumps = one->dump != NULL && (wrong || outcome == OUTCOME_MEASURED);
+    if (!dumps && !(wrong && wanted > 0))
         return 0;
     struct tuning_job *job = &one->run.jobs[0];
     struct device_client *client = team_lead(&one->run.groups[0].team)->client;
@@ -150,8 +167,9 @@ static int list_differences(void *user, const struct study *study, struct error 
     struct device_client_check check = {.runs = LISTED_RUNS,
                                         .careful = true,
                                         .differences = one->differences,
-                                        .count = &one->difference_count};
-    const unsigned data_sets = template_draws_data(&job->kernel->template) ? 2 : 1;
+                                        .count = &one->difference_count,
+                                        .dump = one->dump};
+    const unsigned data_sets = wrong && template_draws_data(&job->kernel->template) ? 2 : 1;
     int status = tuning_job_request(job, 0, error);
     if (status == 0)
         status = compile_pool_wait(one->run.pool, job->compile_jobs[0], error);
@@ -164,6 +182,23 @@ static int list_differences(void *user, const struct study *study, struct error 
          check.data_set++) {
         one->difference_count = wanted;
         status = device_client_verify(client, 1, &check, &answer, error);
+        one->dumped = dumps && status == 0 && !answer.again;
+    }
+    return status;
+}
+
+/* Creates the folder, and finds its path, which the worker needs. */
+static int make_dump(struct one_run *one, struct error *error)
+{
+    char *inside = alloc_format("%s/x", one->dump);
+    int status = write_file_make_folders(inside, error);
+    char *real = status == 0 ? realpath(one->dump, NULL) : NULL;
+    if (status == 0 && real == NULL)
+        status = error_set(error, ERROR_RECORD, "'%s': %s", one->dump, strerror(errno));
+    free(inside);
+    if (real != NULL) {
+        free(one->dump);
+        one->dump = real;
     }
     return status;
 }
@@ -182,7 +217,7 @@ static int run_one(struct one_run *one, struct error *error)
         .part = true,
         .user = one,
         .notice = command_notice,
-        .study_done = list_differences,
+        .study_done = look_closer,
     };
     struct value_list *values = alloc_zeroed(template->parameter_count, sizeof *values);
     struct bindings problem = variant->problem; /* borrowed, as the values are */
@@ -230,6 +265,8 @@ static int perform(void *user, struct command_input *input, struct error *error)
         return error_set(error, ERROR_USAGE, "--differences and --device must not be negative");
     (void)setenv("CUDA_CACHE_DISABLE", "1", 1); /* what comes from it has no figures */
     int status = command_variant_load(variant, input, error);
+    if (status == 0 && one->dump != NULL)
+        status = make_dump(one, error);
     if (status == 0)
         status = macro_check(&variant->template, error);
     if (status == 0)
@@ -241,10 +278,13 @@ static int perform(void *user, struct command_input *input, struct error *error)
 int command_run(int argc, const char **argv, struct error *error)
 {
     struct one_run one = {.wanted = 10};
-    struct poptOption table[SOURCE_OPTIONS + 4] = {
+    struct poptOption table[SOURCE_OPTIONS + 5] = {
         [SOURCE_OPTIONS] = option_number(
             "differences", 0, &one.wanted,
             "how many elements of a wrong result to print (default: 10, at most 100)"),
+        option_text("dump", 0, &one.dump,
+                    "write the variant's arrays and the expected results there, for NumPy",
+                    "FOLDER"),
         option_number("device", 'd', &one.device, "the GPU, counted from 0 (default: 0)"),
         option_flag("no-wait", 0, &one.no_wait,
                     "fail if another run is using the GPU (default: wait for it)"),

@@ -84,6 +84,52 @@ static int list_differences(struct device_session *session, const json_t *reques
     return 0;
 }
 
+static int dump_buffer(struct device_session *session, const struct device_buffer *buffer,
+                       const char *folder, const char *name, const char *kind, struct error *error)
+{
+    struct device_context *device = &session->device;
+    struct npy npy = {.type = buffer->type, .count = buffer->length};
+    if (buffer->base == 0)
+        return 0;
+    npy.data = alloc_zeroed(buffer->bytes > 0 ? buffer->bytes : 1, 1);
+    char *path = alloc_format("%s/%s%s.npy", folder, name, kind);
+    int status =
+        buffer->bytes > 0 ? CUDA(device, cuMemcpyDtoH, npy.data, buffer->data, buffer->bytes) : 0;
+    if (status == 0)
+        status = npy_write(&npy, path, error);
+    free(path);
+    npy_release(&npy);
+    return status;
+}
+
+/* Writes what the variant left in its buffers, what is expected there, and what was in read_write ones, to the folder
+ * that the request names. */
+static int dump(struct device_session *session, const json_t *request,
+                const struct device_variant *variant, const struct answer *answer,
+                struct error *error)
+{
+    const char *folder = json_string_value(json_object_get(request, "dump"));
+    const struct device_data *data = &variant->data;
+    const struct template *template = data->template;
+    struct error inner; /* `error` has the variant's reason */
+    int status = 0;
+    if (folder == NULL || answer->lost || data->buffers == NULL)
+        return 0;
+    for (size_t i = 0; i < template->buffer_count && status == 0; i++) {
+        const char *name = template->buffers[i].name;
+        status = dump_buffer(session, &data->buffers[i], folder, name, "", &inner);
+        if (status == 0)
+            status = dump_buffer(session, &data->pristine[i], folder, name, ".initial", &inner);
+    }
+    for (size_t i = 0; i < template->expectation_count && status == 0; i++)
+        status = dump_buffer(session, &data->expected[i].buffer, folder,
+                             template->buffers[template->expectations[i].buffer].name, ".expected",
+                             &inner);
+    if (status != 0)
+        *error = inner;
+    return status;
+}
+
 /* Whether variants do not share the blame: everything is found intact before this one runs, and is
  * checked after it. */
 static bool is_careful(const json_t *request)
@@ -156,6 +202,8 @@ static int do_verify(struct device_session *session, const json_t *request, stru
         status = trial_check_others(session, others, variant, answer, error);
     if (status == 0)
         status = list_differences(session, request, variant, answer, error);
+    if (status == 0)
+        status = dump(session, request, variant, answer, error);
     if (status == 0 && answer->outcome == OUTCOME_MEASURED)
         answer->reply = json_pack("{s:s, s:[I]}", "event", "verified", "took_ns",
                                   (json_int_t)(clock_ns() - start));

@@ -373,23 +373,25 @@ static const char *find_npy_key(const char *header, const char *key)
     return found + strspn(found, " ");
 }
 
+/* The first of a type is how it is written. */
+static const struct {
+    const char *code;
+    enum element_type type;
+} npy_types[] = {
+    {"'<f2'", ELEMENT_HALF},   {"'<f4'", ELEMENT_FLOAT},  {"'<f8'", ELEMENT_DOUBLE},
+    {"'|i1'", ELEMENT_INT8},   {"'<i2'", ELEMENT_INT16},  {"'<i4'", ELEMENT_INT32},
+    {"'<i8'", ELEMENT_INT64},  {"'|u1'", ELEMENT_UINT8},  {"'<u2'", ELEMENT_UINT16},
+    {"'<u4'", ELEMENT_UINT32}, {"'<u8'", ELEMENT_UINT64}, {"'|b1'", ELEMENT_UINT8},
+};
+
 /* "'<f4'" */
 static int read_npy_type(const char *path, const char *header, enum element_type *type,
                          struct error *error)
 {
-    static const struct {
-        const char *code;
-        enum element_type type;
-    } types[] = {
-        {"'<f2'", ELEMENT_HALF},   {"'<f4'", ELEMENT_FLOAT},  {"'<f8'", ELEMENT_DOUBLE},
-        {"'|i1'", ELEMENT_INT8},   {"'<i2'", ELEMENT_INT16},  {"'<i4'", ELEMENT_INT32},
-        {"'<i8'", ELEMENT_INT64},  {"'|u1'", ELEMENT_UINT8},  {"'<u2'", ELEMENT_UINT16},
-        {"'<u4'", ELEMENT_UINT32}, {"'<u8'", ELEMENT_UINT64}, {"'|b1'", ELEMENT_UINT8},
-    };
     const char *text = find_npy_key(header, "descr");
-    for (size_t i = 0; text != NULL && i < sizeof types / sizeof *types; i++) {
-        if (strncmp(text, types[i].code, strlen(types[i].code)) == 0) {
-            *type = types[i].type;
+    for (size_t i = 0; text != NULL && i < sizeof npy_types / sizeof *npy_types; i++) {
+        if (strncmp(text, npy_types[i].code, strlen(npy_types[i].code)) == 0) {
+            *type = npy_types[i].type;
             return 0;
         }
     }
@@ -509,4 +511,26 @@ void npy_release(struct npy *npy)
 {
     free(npy->data);
     *npy = (struct npy){0};
+}
+
+int npy_write(const struct npy *npy, const char *path, struct error *error)
+{
+    enum { HEADER = 128 }; /* with the magic, the version and the length */
+    enum element_type type = npy->type == ELEMENT_BFLOAT16 ? ELEMENT_UINT16 : npy->type;
+    char header[HEADER + 1];
+    size_t code = 0;
+    while (npy_types[code].type != type)
+        code++;
+    int length = snprintf(header, sizeof header,
+                          "\x93NUMPY\x01%c%c%c{'descr': %s, 'fortran_order': False, 'shape': "
+                          "(%zu,), }",
+                          0, HEADER - 10, 0, npy_types[code].code, npy->count);
+    memset(header + length, ' ', (size_t)(HEADER - length));
+    header[HEADER - 1] = '\n';
+    FILE *file = fopen(path, "wb");
+    bool written = file != NULL && fwrite(header, HEADER, 1, file) == 1 &&
+                   fwrite(npy->data, element_bytes(type), npy->count, file) == npy->count;
+    if (file != NULL && fclose(file) != 0)
+        written = false;
+    return written ? 0 : npy_fail(path, strerror(errno), error);
 }

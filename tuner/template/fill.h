@@ -68,6 +68,10 @@ int npy_read(struct npy *npy, const char *path, bool with_data, struct error *er
 
 void npy_release(struct npy *npy);
 
+/* Writes such a file of one dimension; NumPy has no bfloat16, whose bits it writes as uint16. Returns 0, or
+ * ERROR_CONFIG with the file's name. */
+int npy_write(const struct npy *npy, const char *path, struct error *error);
+
 /*
  * What the files of a template's fills contain decides which variants are right. fill_list_files() gives
  * their hashes, as a new object of path: hash, and in `digits` one hash of all, "" if the template names none.

@@ -182,6 +182,8 @@ struct device_client_check {
      * many those are; NULL: they are not wanted */
     struct device_difference *differences;
     size_t *count;
+    const char *
+        dump; /* a folder that gets all arrays after the last run, or one that is wrong; NULL: none */
 };
 
 int device_client_verify(struct device_client *client, int64_t id,
