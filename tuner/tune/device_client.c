@@ -561,12 +561,11 @@ static int verify(struct device_client *client, int64_t id, const struct device_
     json_int_t differences = check->count != NULL ? (json_int_t)*check->count : 0;
     json_decref(client->differences);
     client->differences = NULL;
-    send_request(client,
-                 json_pack("{s:s, s:I, s:i, s:i, s:i, s:b, s:b, s:I, s:s*}", "do", "verify", "id",
-                           (json_int_t)id, "unchecked_runs", check->unchecked_runs, "runs",
-                           check->runs, "data_set", (int)check->data_set, "last", (int)check->last,
-                           "careful", (int)check->careful, "differences", differences, "dump",
-                           check->dump));
+    send_request(client, json_pack("{s:s, s:I, s:i, s:i, s:i, s:b, s:b, s:I, s:s*}", "do", "verify",
+                                   "id", (json_int_t)id, "unchecked_runs", check->unchecked_runs,
+                                   "runs", check->runs, "data_set", (int)check->data_set, "last",
+                                   (int)check->last, "careful", (int)check->careful, "differences",
+                                   differences, "dump", check->dump));
     double timeout_s = launch_timeout(client) + 2 * client->slowest_s * check->runs +
                        run_s * check->unchecked_runs;
     int status = take_reply(client, timeout_s, &reply, answer, error);
