@@ -4,7 +4,7 @@
  *
  *     flush FOLDER TEMPLATE.ini [NAME=VALUE...] [TEMPLATE.ini [NAME=VALUE...]]...
  *
- * Writes FOLDER/flush.csv; README.md beside this file describes the rows. It times the tuner's own
+ * Writes FOLDER/flush.csv; DETAILS.md beside this file describes the rows. It times the tuner's own
  * flush, kernels, problems and variants.
  */
 #include "base/alloc.h"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Shows that flushing the L2 by reading leaves no dirty lines, on this machine's GPU:
 #     tests/bench/flush.sh BUILD RESULTS
-# Writes RESULTS/<gpu>/bench/flush.csv; README.md beside this file describes it.
+# Writes RESULTS/<gpu>/bench/flush.csv; DETAILS.md beside this file describes it.
 set -eu
 
 build=$(realpath "${1:?usage: tests/bench/flush.sh BUILD RESULTS}")

@@ -2,7 +2,7 @@
 """Compares the tuned kernels with CUB, cooperative groups, cuBLAS and cuDNN on this machine's GPU.
 
 Reads the configurations from a tuned INI, compiles them as applications get them (`autotune emit`) and peers.cu with
-nvcc, runs everything in one process, writes RESULTS/<gpu>/bench/peers.csv, and prints a table for the README.
+nvcc, runs everything in one process, writes RESULTS/<gpu>/bench/peers.csv, and prints a table for DETAILS.md.
 
 Usage: peers.py [--tuned published/tuned.ini] [--results results] [--arch sm_90] [--build build/peers]
                 [--autotune build/autotune]
@@ -189,7 +189,7 @@ class Peers:
 
 
 def table(rows):
-    """The README's table, and the geometric mean over the sizes of each benchmark."""
+    """DETAILS.md's table, and the geometric mean over the sizes of each benchmark."""
     lines = ["| benchmark | type | n | ours µs | peer | peer µs | ratio |", "|---|---|---|---|---|---|---|"]
     groups = {}
     for row in rows:

@@ -75,33 +75,40 @@ test_lookup() {
     done
     is_self_contained "$work/static/sum"
     is_self_contained "$work/static/lookup"
-    test_readme
+    test_documents
 }
 
-# The section Ship of README, as typed: which.c, and the commands, with another result to merge.
-test_readme() {
-    local readme=$here/../../README.md
-    mkdir -p "$work/clone/other" "$work/clone/results"
-    cd "$work/clone"
+# What README's sections Install and Ship and docs/shipping.md type, in the folder of README's first kernel, with a result
+# as tuning would write it, and another one to merge.
+test_documents() {
+    local documents=$here/../.. version
+    cp -r "$documents/tests/examples/saxpy" "$work/folder"
+    cd "$work/folder"
     ln -s "$build" build
-    ln -s "$templates" kernel_templates
-    cp "$work/tuned.ini" results
+    mkdir results other
+    HOME=$work bash -euc "$(commands README.md Install | grep '^cmake --install')" >"$work/output"
+    PATH=$work/.local/bin:$PATH
+    version=$(autotune explain --kernel saxpy --template kernels/saxpy.ini --tuned "$work/none.ini" --arch sm_90 |
+        sed -n 's/^template .*: version //p')
+    sed "s/@saxpy@/$version/" "$documents/tests/examples/tuned.ini.in" >results/tuned.ini
     cp results/tuned.ini other
-    cp "$here/../../.gitignore" .
-    git init -q
-    git add .
-    sed -n '\|^/\* which.c \*/|,/^```/p' "$readme" | grep -v '^```' >which.c
-    awk '/^## / { section = ($0 == "## Ship") } /^```/ { inside = (!inside && $0 == "```sh"); next } section && inside' \
-        "$readme" >"$work/typed"
-    [ "$(wc -l <"$work/typed")" -ge 7 ]
+    sed -n '\|^/\* which.c \*/|,/^```/p' "$documents/docs/shipping.md" | grep -v '^```' >which.c
+    { commands README.md Ship && commands docs/shipping.md; } >"$work/typed"
+    [ "$(wc -l <"$work/typed")" -ge 9 ]
     HOME=$work bash -euxc '. "$HOME/typed"' >"$work/output" 2>&1 || { cat "$work/output"; return 1; }
-    says "$work/output" '^blocks of [0-9]* (same GPU, nearest size)$'
-    [ "$(grep -c '^median_ns' tuned.ini)" -eq 2 ]
+    says "$work/output" '^blocks of 128 (same GPU, nearest size)$'
+    [ "$(grep -c '^median_ns' tuned.ini)" -eq 1 ]
     [ -s bundle/tuned.ini ]
-    [ -s reduce_sum_tuned.h ]
-    git status --porcelain --untracked-files=all >"$work/output"
-    if grep -v '^A  ' "$work/output"; then return 1; fi
+    says saxpy_tuned.h SAXPY
     cd - >/dev/null
+}
+
+# commands DOCUMENT [SECTION]: what its blocks of sh hold, or those of the section alone
+commands() {
+    awk -v heading="${2:+## $2}" '
+        /^## / { section = ($0 == heading) }
+        /^```/ { inside = (!inside && $0 == "```sh"); next }
+        (section || heading == "") && inside' "$here/../../$1"
 }
 
 # is_self_contained PROGRAM: it asks for libc's own libraries alone, and looks for them in no other folder

@@ -33,36 +33,7 @@ pretend_tuned() {
     version=$(cd "$work/saxpy" && autotune explain --kernel saxpy --template kernels/saxpy.ini --tuned "$work/none.ini" --arch sm_90 |
         sed -n 's/^template .*: version //p')
     mkdir "$work/saxpy/results"
-    cat >"$work/saxpy/results/tuned.ini" <<INI
-[saxpy 00000001]
-kernel = saxpy
-template = saxpy
-template_hash = $version
-gpu = NVIDIA H200
-arch = sm_90
-compute_capability = 90
-sm_count = 132
-l2_bytes = 62914560
-memory_bytes = 150109880320
-memory_gb_per_s = 4814.304
-driver = 13.0
-nvrtc = 13.0
-autotune = 0.1.0
-date = 2026-11-27T00:00:00Z
-command = none
-cache = cold
-problem.n = 16777216
-problem.a = 2.5
-parameter.block_size = 128
-parameter.waves = 2
-median_ns = 1
-low_ns = 1
-high_ns = 1
-samples = 1
-registers = 16
-blocks_per_sm = 16
-occupancy = 1
-INI
+    sed "s/@saxpy@/$version/" "$here/tuned.ini.in" >"$work/saxpy/results/tuned.ini"
 }
 
 nvcc=$(command -v nvcc || true)
@@ -77,7 +48,7 @@ cp -r "$here/saxpy" "$work"
 cd "$work/saxpy"
 if [ "$part" = gpu ]; then
     autotune devices >"$work/devices" 2>&1 || { echo "skipped: $(cat "$work/devices")"; exit 77; }
-    autotune --config sweep.ini --top 3
+    autotune sweep.ini --top 3
     choice=()
 else
     pretend_tuned
@@ -99,6 +70,11 @@ if [ "$part" = gpu ]; then
         says "$work/output" "^n = $n: .*from the bundle), 0 elements wrong$"
     done
     "$work/saxpy_nvcc" | tee "$work/output"
+    says "$work/output" ', 0 elements wrong$'
+    if python3 -c 'import cupy' 2>/dev/null; then
+        PYTHONPATH=$here/../../tuner/python LD_LIBRARY_PATH=$work/prefix/lib:${LD_LIBRARY_PATH:-} \
+            python3 -B python/saxpy.py bundle | tee "$work/output"
+    fi
     says "$work/output" ', 0 elements wrong$'
 else
     says nvcc/saxpy_tuned.h '#define BLOCK_SIZE 128'

@@ -307,6 +307,13 @@ namespace rounds
 {
 #include "templates/rounds.cu"
 }
+namespace examples
+{
+#undef BLOCK_SIZE
+#define BLOCK_SIZE 1 /* for the one thread */
+#include "../examples/saxpy/kernels/saxpy.cu"
+#undef BLOCK_SIZE
+} // namespace examples
 #pragma GCC diagnostic pop
 
 /* --- The table
@@ -434,6 +441,7 @@ const struct kernel kernels[] = {
     K(symbols, apply) K(symbols, reference) K(symbols, total)
 #undef K
 #undef E
+    KERNEL(examples, saxpy), KERNEL(examples, saxpy_reference),
     KERNEL(downstream, reduce),
     KERNEL(downstream, reduce_reference),
     KERNEL(downstream, grid_barrier),

@@ -30,7 +30,7 @@ struct expression {
 /* --- operators --- */
 
 /* To add one, add a line to the table, its operation to expression_steps.h, and both to
- * kernel_templates/README.md. */
+ * docs/expressions.md. */
 
 /*
  * An operator. The higher `left`, the more tightly it binds; if `right` is lower than `left`, a

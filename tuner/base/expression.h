@@ -1,6 +1,6 @@
 /*
  * Expressions of sweeps, templates and covers: numbers, words, conditions, named values, operators and a
- * few functions; kernel_templates/README.md describes them.
+ * few functions; docs/expressions.md describes them.
  *
  *     expression_new(&expression, "block_size * num_load <= n", "sweep.ini", 7, &error);
  *     expression_boolean_of(expression, values, &holds, &error);

@@ -4,7 +4,7 @@
  * changes nothing but the result, takes each step at most once, and is the same in every locale.
  *
  * To add a function: write call_NAME(), add it to the table in the .c, to the helpers of
- * command/export_cover.c, and to kernel_templates/README.md.
+ * command/export_cover.c, and to docs/expressions.md.
  */
 #ifndef AUTOTUNE_EXPRESSION_STEPS_H
 #define AUTOTUNE_EXPRESSION_STEPS_H

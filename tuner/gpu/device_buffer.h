@@ -138,7 +138,7 @@ bool device_buffer_element_is_poison(struct device_context *device,
 /*
  * Where a buffer lies in GPU memory changes how fast a variant is, and the driver decides it when it
  * allocates the buffer: on an H200, a sum of 2^24 floats takes up to 1 % more or less time when its result
- * and its partial sums, a few kilobytes in all, lie elsewhere (tests/bench/README.md). Each round of the
+ * and its partial sums, a few kilobytes in all, lie elsewhere (tests/bench/DETAILS.md). Each round of the
  * finals therefore moves the buffers to another place, so that the winner is the variant that is fastest
  * wherever an application's buffers lie, and not the one that was lucky with its own. A place is an
  * allocation; the buffer takes its contents and its guards along. With a warm cache, and in batches

@@ -486,7 +486,7 @@ static uint32_t random_below(uint64_t *random, uint32_t bound)
 __extension__ typedef __int128 wide; /* holds whatever two numbers of 64 bits yield */
 
 /* A whole number and how to write it: made together, so that neither is computed from the other.
- * Priorities are those of kernel_templates/README.md; a part is in parentheses only if it must be. */
+ * Priorities are those of docs/expressions.md; a part is in parentheses only if it must be. */
 struct sum {
     char text[1024];
     wide value;
