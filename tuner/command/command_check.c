@@ -9,6 +9,7 @@
 #include "template/problem_check.h"
 #include "template/space.h"
 #include "template/template.h"
+#include "template/template_load.h"
 #include "template/variant.h"
 #include "tune/fleet.h"
 #include "tune/kernel_stats.h"
@@ -342,9 +343,45 @@ static int list_variants(const struct sweep *sweep, const struct gpu *gpu, struc
     return status;
 }
 
+/* --- names, for the shells' completion --- */
+
+/* "kernel reduce_sum" for each kernel of the sweep or, if none is named, each template; "value n" for what --set may
+ * set. */
+static int list_names(struct command_options *options, struct error *error)
+{
+    struct sweep sweep = {0};
+    if (options->config == NULL && options->template == NULL && options->kernels == NULL) {
+        const struct template_search search = {.folder = options->templates,
+                                               .usual = "kernel_templates"};
+        size_t count;
+        char **names = template_list(&search, &count);
+        for (size_t i = 0; i < count; i++) {
+            printf("kernel %s\n", names[i]);
+            free(names[i]);
+        }
+        free(names);
+        return 0;
+    }
+    enum report_format unused;
+    int status = command_check(options, true, &unused, error);
+    if (status == 0)
+        status = command_load_sweep(options, true, &sweep, error);
+    for (size_t i = 0; i < sweep.kernel_count && status == 0; i++) {
+        struct names names = {0};
+        template_add_names(&sweep.kernels[i].template, &names);
+        printf("kernel %s\n", sweep.kernels[i].label);
+        for (size_t j = 0; j < names.count && names.items[j] != NULL; j++)
+            printf("value %s\n", names.items[j]);
+        free(names.items);
+    }
+    sweep_release(&sweep);
+    return status;
+}
+
 struct check_options {
     struct command_options shared;
     int list;
+    int list_names;
     int compile;
 };
 
@@ -356,6 +393,8 @@ static int check(void *user, struct command_input *input, struct error *error)
     enum report_format format;
     struct gpu gpu;
     (void)input;
+    if (options->list_names)
+        return list_names(&options->shared, error);
     int status = command_check(&options->shared, true, &format, error);
     if (status == 0 && options->list && options->compile)
         status =
@@ -389,7 +428,7 @@ static int check(void *user, struct command_input *input, struct error *error)
 int command_check_sweep(int argc, const char **argv, struct error *error)
 {
     struct check_options options = {0};
-    struct poptOption table[SOURCE_OPTIONS + 4] = {
+    struct poptOption table[SOURCE_OPTIONS + 5] = {
         [SOURCE_OPTIONS] = option_text(
             "arch", 'a', &options.shared.arch,
             "the architecture whose attributes the constraints use (default: sm_90)", "sm_XX"),
@@ -406,5 +445,7 @@ int command_check_sweep(int argc, const char **argv, struct error *error)
         "Example: autotune check configs/sweep.ini",
         check, &options};
     option_sources(&options.shared, table);
+    table[SOURCE_OPTIONS + 3] = option_flag("list-names", 0, &options.list_names, NULL);
+    table[SOURCE_OPTIONS + 3].argInfo |= POPT_ARGFLAG_DOC_HIDDEN;
     return command_perform(argc, argv, &line, error);
 }

@@ -107,24 +107,33 @@ static int is_ini(const struct dirent *entry)
     return length > 4 && strcmp(entry->d_name + length - 4, ".ini") == 0;
 }
 
-/* The template in `folder` whose name is nearest to `name`; a new string, or NULL. */
-static char *find_nearest(const char *folder, const char *name)
+/* Adds the names of the templates in `folder`. */
+static void add_templates(const char *folder, char ***names, size_t *found)
 {
     struct dirent **files = NULL;
     int count = scandir(folder, &files, is_ini, alphasort);
-    const char **names = alloc_zeroed(count > 0 ? (size_t)count + 1 : 1, sizeof *names);
-    size_t found = 0;
     for (int i = 0; i < count; i++) {
         char *path = alloc_format("%s/%s", folder, files[i]->d_name);
-        files[i]->d_name[strlen(files[i]->d_name) - 4] = '\0';
         if (template_is_one(path))
-            names[found++] = files[i]->d_name;
+            *ARRAY_APPEND(*names, *found) =
+                alloc_string_n(files[i]->d_name, strlen(files[i]->d_name) - 4);
         free(path);
-    }
-    char *nearest = alloc_string(suggestion_nearest(name, names));
-    for (int i = 0; i < count; i++)
         free(files[i]);
+    }
     free(files);
+}
+
+/* The template in `folder` whose name is nearest to `name`; a new string, or NULL. */
+static char *find_nearest(const char *folder, const char *name)
+{
+    char **names = NULL;
+    size_t count = 0;
+    add_templates(folder, &names, &count);
+    size_t found = count;
+    *ARRAY_APPEND(names, count) = NULL;
+    char *nearest = alloc_string(suggestion_nearest(name, (const char *const *)names));
+    for (size_t i = 0; i < found; i++)
+        free(names[i]);
     free(names);
     return nearest;
 }
@@ -200,6 +209,21 @@ char *template_find(const struct template_search *search, const char *name, stru
     free(other);
     free(nearest);
     return found;
+}
+
+char **template_list(const struct template_search *search, size_t *count)
+{
+    char *installed = installed_templates();
+    const char *const usual[] = {search->usual, ".", installed};
+    char **names = NULL;
+    *count = 0;
+    for (size_t i = 0; i < (search->folder != NULL ? 1 : 3); i++) {
+        char *folder = folder_of(search, search->folder != NULL ? search->folder : usual[i]);
+        add_templates(folder, &names, count);
+        free(folder);
+    }
+    free(installed);
+    return names;
 }
 
 /* --- gaps --- */

@@ -44,4 +44,7 @@ bool template_is_one(const char *path);
 /* The path of template `name`, a new string. NULL with ERROR_CONFIG, which has no place, if there is none. */
 char *template_find(const struct template_search *search, const char *name, struct error *error);
 
+/* The names of the templates in those folders, perhaps some twice: a new array of new strings. */
+char **template_list(const struct template_search *search, size_t *count);
+
 #endif
