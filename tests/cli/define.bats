@@ -59,6 +59,7 @@ INI
 @test "export has the source's own macros, and for scripts the grid and block of the problem" {
     local ask=(--kernel own --arch sm_90 --value_type double --n 2048)
     own
+    sed -i 's/^define = .*/&\nconstraint = n < 4096/' own.ini
     mkdir results
     : >results/tuned.ini
     expect 0 export --definitions "${ask[@]}" --template own.ini
@@ -82,6 +83,8 @@ INI
     cp out one.py
     expect 0 export --json "${ask[@]}"
     cp out one.json
+    expect 2 export --json --kernel own --arch sm_90 --n 8192
+    has err "violates the template's constraint 'n < 4096' for this problem"
     expect 0 export --json
     cp out all.json
     sed -i 's/^template_hash = .*/template_hash = 0123456789abcdef0123456789abcdef/' results/tuned.ini
@@ -92,8 +95,8 @@ exec(open("one.py").read())
 one, = CONFIGURATIONS
 launch, = one["launches"]
 assert json.load(open("one.json")) == [one]
-assert (one["parameters"], one["problem"], one["rule"]) == ({"block_size_x": 64}, {"value_type": "double", "n": 2048}, "same GPU, nearest size")
-assert one["defines"] == ["-Dblock_size_x=64", "-DSIZE=2048", "-Dreal=double"]
+assert (one["parameters"], one["problem"]) == ({"block_size_x": 64}, {"value_type": "double", "n": 2048})
+assert one["rule"] == "same GPU, nearest size" and one["defines"] == ["-Dblock_size_x=64", "-DSIZE=2048", "-Dreal=double"]
 assert (launch["entry"], launch["grid"], launch["block"], launch["arguments"]) == ("own", [32, 1, 1], [64, 1, 1], ["in", "out"])
 row, = json.load(open("all.json"))
 assert "-DSIZE=1024" in row["defines"] and row["gpu"] == "NVIDIA H200" and "launches" not in row

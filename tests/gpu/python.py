@@ -109,17 +109,17 @@ def product(kernels):
 
 def compiled(folder):
     """Without a bundle, NVRTC compiles in this process, beside CuPy's and PyTorch's."""
-    x, out = torch.ones((100, 50), device="cuda"), torch.zeros(100, device="cuda")
-    with autotune.kernels(folder / "results/tuned.ini", templates=folder) as kernels:
-        run = kernels["row_norm"].prepare(x, out, rows=100, columns=50)
+    x, y = torch.ones(100, device="cuda"), torch.zeros(100, device="cuda")
+    with autotune.kernels(folder / "results/tuned.ini", templates=folder / "kernels") as kernels:
+        run = kernels["saxpy"].prepare(x, y, n=100, a=2.0)
         run()
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             run(torch.cuda.current_stream())
-        x.fill_(2)
+        x.fill_(3)
         graph.replay()
         torch.cuda.synchronize()
-        assert torch.allclose(out, torch.full_like(out, 200 ** 0.5)), out
+        assert (y == 2 + 6).all(), y
     say(f"PyTorch: a graph with a kernel from the {run.origin} is right")
 
 
@@ -142,31 +142,32 @@ def look_ups():
 
 def launches(folder):
     cuda = ctypes.CDLL("libcuda.so.1")
-    x, out = cp.ones((64, 32), cp.float32), cp.zeros(64, cp.float32)
+    x, y = cp.ones(1000, cp.float32), cp.zeros(1000, cp.float32)
     with autotune.kernels(folder / "bundle") as kernels:
-        run = kernels["row_norm"].prepare(x, out, rows=64, columns=32)
+        run = kernels["saxpy"].prepare(x, y, n=1000)
         step = run.launches[0]
-        values = ctypes.c_uint64(x.data.ptr), ctypes.c_uint64(out.data.ptr), ctypes.c_uint32(32)
-        arguments = (ctypes.c_void_p * 3)(*[ctypes.addressof(value) for value in values])
+        values = ctypes.c_float(2.5), ctypes.c_uint64(x.data.ptr), ctypes.c_uint64(y.data.ptr), ctypes.c_int(1000)
+        arguments = (ctypes.c_void_p * 4)(*[ctypes.addressof(value) for value in values])
         launch, handle, stream = cuda.cuLaunchKernel, ctypes.c_void_p(step.function), cp.cuda.Stream(non_blocking=True)
 
         def direct():
             assert launch(handle, *step.grid, *step.block, step.shared_bytes, number, arguments, None) == 0
 
-        number = ctypes.c_void_p(stream.ptr)
-        wait = cp.cuda.Device().synchronize
+        number, wait = ctypes.c_void_p(stream.ptr), cp.cuda.Device().synchronize
+        wait()
         plain, prepared = per_call(direct, 200, wait), per_call(lambda: run(stream.ptr), 200, wait)
         object_ = per_call(lambda: run(stream), 200, wait)
-        whole = per_call(lambda: kernels["row_norm"](x, out, rows=64, columns=32, stream=stream), 200, wait)
-        assert cp.allclose(out, cp.sqrt(cp.full(64, 32, cp.float32)))
+        scalar = per_call(lambda: run(stream.ptr, a=2.5), 200, wait)
+        whole = per_call(lambda: kernels["saxpy"](x, y, n=1000, stream=stream), 200, wait)
+        assert (y == 2.5 * 20 * 200 * 5).all(), y
     say(f"launch: cuLaunchKernel {plain:.2f} us, prepared {prepared:.2f} us ({prepared - plain:+.2f}), with CuPy's stream "
-        f"{object_:.2f} us, unprepared {whole:.2f} us")
+        f"{object_:.2f} us, with another scalar {scalar:.2f} us, unprepared {whole:.2f} us")
     assert object_ - plain <= 5
 
 
 with tempfile.TemporaryDirectory() as scratch:
     scratch = Path(scratch)
-    shutil.copytree(SOURCE / "tests/examples/python_cupy", scratch / "example")
+    shutil.copytree(SOURCE / "tests/examples/saxpy", scratch / "example")
     cp.zeros(1)  # a context
     bundle = [autotune.program(), "bundle", "--tuned", SOURCE / "published/tuned.ini", "--templates", SOURCE / "kernel_templates",
               "--kernel", "reduce_sum", "--kernel", "reduce_sum_types", "--kernel", "sgemm", "--output", scratch / "bundle",
@@ -176,8 +177,11 @@ with tempfile.TemporaryDirectory() as scratch:
         sums(opened)
         others(opened)
         product(opened)
-    example = subprocess.run([sys.executable, "app.py"], cwd=scratch / "example", text=True, stdout=subprocess.PIPE)
-    say(f"example: {example.stdout.strip().splitlines()[-1]}")
+    with contextlib.chdir(scratch / "example"):
+        row, = autotune.tune("sweep.ini", budget="60s")
+        subprocess.run([autotune.program(), "bundle", "--templates", "kernels", "--output", "bundle"], check=True)
+        example = subprocess.run([sys.executable, "python/saxpy.py", "bundle"], text=True, stdout=subprocess.PIPE)
+    say(f"example: {row['parameters']}, {row['median_ns'] / 1000:.1f} us; {example.stdout.strip()}")
     assert example.returncode == 0
     look_ups()
     launches(scratch / "example")

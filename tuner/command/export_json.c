@@ -112,6 +112,25 @@ static json_t *step_json(const struct step *step)
     return object;
 }
 
+/* The configuration may be of another problem, at which the template's author has not ruled it out. */
+static int check_constraints(const struct template *template, const struct scope *scope,
+                             struct error *error)
+{
+    int status = 0;
+    for (size_t i = 0; i < template->constraint_count && status == 0; i++) {
+        bool holds = true;
+        if (!constraint_needs_stats(template->constraints[i]))
+            status = expression_boolean(template->constraints[i], scope, &holds, error);
+        if (status == 0 && !holds)
+            status = error_set(error, ERROR_CONFIG,
+                               "the nearest configuration of '%s' violates the template's "
+                               "constraint '%s' for this "
+                               "problem; tune this problem",
+                               template->name, expression_text(template->constraints[i]));
+    }
+    return status;
+}
+
 /* Compiles the variant, because a grid may depend on how many blocks an SM holds. */
 static int set_launches(json_t *object, const struct command_query *query,
                         const struct export_variant *variant, struct error *error)
@@ -139,10 +158,14 @@ static int set_launches(json_t *object, const struct command_query *query,
     struct launch_check check = {
         .template = &variant->template, .gpu = &gpu, .compilation = &compilation, .scope = &scope};
     const struct kernel_lookup lookup = launch_check_lookup(&check);
-    status = single_compile_cubin(&compiler, &build, &compilation, NULL, error);
+    status = check_constraints(&variant->template, &scope, error);
+    if (status == 0)
+        status = single_compile_cubin(&compiler, &build, &compilation, NULL, error);
     if (status == 0)
         status = launch_plan_make(&plan, &variant->template, &scope, &lookup, error);
     if (status == 0) {
+        if (launch_check_variant(&check, &plan, error) != OUTCOME_COMPILED)
+            status = ERROR_CONFIG;
         json_t *launches = json_array();
         for (size_t i = 0; i < plan.step_count; i++)
             (void)json_array_append_new(launches, step_json(&plan.steps[i]));

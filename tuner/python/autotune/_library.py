@@ -111,7 +111,6 @@ _P, _E, _c_int, _byref = ctypes.c_void_p, ctypes.POINTER(CError), ctypes.c_int, 
 _quick, _slow = _open("libtuned.so.0")
 tuned_load = _declare(_slow, "tuned_load", ctypes.c_int, ctypes.POINTER(_P), ctypes.c_char_p, _E)
 tuned_free = _declare(_quick, "tuned_free", None, _P)
-tuned_add_template = _declare(_quick, "tuned_add_template", ctypes.c_int, _P, ctypes.c_char_p, _E)
 tuned_find = _declare(_quick, "tuned_find", ctypes.c_int, _P, _P, _P)
 tuned_define = _declare(_quick, "tuned_define", ctypes.c_int, _P, _P, _P, ctypes.POINTER(CDefinitions))
 tuned_explain = _declare(_quick, "tuned_explain", ctypes.c_size_t, _P, _P, ctypes.c_char_p, ctypes.c_size_t)

@@ -205,18 +205,6 @@ class Table:
             answers[key] = match
         return match
 
-    def add_template(self, path: Union[str, "os.PathLike[str]"]) -> None:
-        """Reads the defaults of a template's .ini, for values that a query leaves out and for the last rule. No other
-        thread may use the table meanwhile."""
-        handle, error = self._handle, c.CError()
-        if handle is None:
-            raise Error("the table is closed")
-        code = c.tuned_add_template(handle.pointer, os.fsencode(path), ctypes.byref(error))
-        if code != 0:
-            raise c.exception(error, code)
-        handle.parameters = {}
-        self._answers.clear()
-
     def close(self) -> None:
         """Later look-ups are errors; earlier answers stay valid."""
         self._handle = None
