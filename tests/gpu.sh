@@ -242,7 +242,10 @@ fi
 if wanted foreign; then
     test_case "foreign kernels are tuned: one launch, loops of several, buffers that swap" foreign_kernels
     test_case "outputs in a struct, swapped" swapped_members "mean, rstd,/rstd, mean,"
-    test_case "inputs in a struct, swapped" swapped_members "struct(x, weight/struct(weight, x"
+    test_case "inputs in a struct, swapped" swapped_members "weight, \\(([^)]*)\\)/\\1, weight"
+    test_case "buffers in structs, swapped each step" run_template 0 "result   correct" standin/templates/members
+    test_case "… beyond their ends" run_template 1 "outside buffer" standin/templates/members --set mode=overrun
+    test_case "buffers' addresses in constant memory" run_template 0 "result   correct" standin/templates/constants
 fi
 if wanted format; then
     test_case "structs, conditions, own macros, tuples, normal numbers, NaN: compiled, checked and tuned" format_sweep

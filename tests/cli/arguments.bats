@@ -98,6 +98,28 @@ s/  struct(), /  struct(in), /|parameter 2 of kernel 'members_step' does not hav
 END
 }
 
+@test "variables of the source with buffers' addresses are set before every run, and checked like arguments" {
+    for ns in 10000 300; do
+        sweep "[constants]" "mode = good, swap, spoil"
+        AUTOTUNE_STANDIN=noise=0,base_ns=$ns expect 0 --config sweep.ini --format csv --remeasure
+        paste -d: <(column mode) <(column outcome) >outcomes
+        has outcomes good:measured swap:wrong_result spoil:measured
+    done
+    while IFS='|' read -r edit message; do
+        sweep <<<$'[constants]'
+        sed -i "$edit" templates/constants.ini
+        expect 2 check --compile --config sweep.ini --arch sm_90
+        has err "constants.ini:" "$message"
+    done <<'END'
+s/, int32 weight)/, double weight)/;s/int32 2)/double 2)/|member 3 of element 1 of constant 'lists' is an integer of 4 bytes, but the argument has double weight
+s/more, int32 2)/int32 2, more)/|'struct(array(second, null), int32 2, more)' of an array is not like its first element
+s/array(int32 0)/array(int32 0, 1)/|constant 'used' does not have 2 elements, as the argument has
+s/array(int32 0)/pointers(first)/|constant 'used' is not a scalar, a buffer, a struct or an array
+s/array(int32 0)/array(reference)/|'reference'
+s/^used = .*/unused = int32 1/|constant 'unused': identifier "unused" is undefined
+END
+}
+
 @test "a struct that cannot be taken apart is said not to be checked; its size always is" {
     valued 'out, struct(int32 n, double 0.5, bool n > 64), bool yes, int8 -1, half 1.5'
     sed -i 's/^    bool twice;/private: bool twice; public: __device__ bool get() const { return twice; }/; s/shape.twice/shape.get()/' valued.cu

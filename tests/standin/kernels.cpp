@@ -273,6 +273,10 @@ namespace gather
 {
 #include "templates/gather.cu"
 }
+namespace constants
+{
+#include "templates/constants.cu"
+}
 namespace members
 {
 #include "templates/members.cu"
@@ -423,6 +427,7 @@ const struct kernel kernels[] = {
     K(rounds, run)
     K(blur, memory) K(blur, fetch) K(blur, point) K(blur, linear) K(blur, reference)
     K(gather, sum) K(gather, reference)
+    K(constants, sum) K(constants, reference)
     K(members, step) K(members, reference)
     K(tensor, plain) K(tensor, swizzled) K(tensor, reference)
     K(repeat, count) K(repeat, good) K(repeat, slow) K(repeat, until) K(repeat, every)
@@ -479,6 +484,7 @@ void *kernel_variable(const char *name, size_t bytes)
 #define VARIABLE(source, name) {#name, &source::name, sizeof source::name}
         VARIABLE(symbols, weights), VARIABLE(symbols, offsets),         VARIABLE(symbols, total),
         VARIABLE(symbols, state),   VARIABLE(repeat, module_late_runs),
+        VARIABLE(constants, lists), VARIABLE(constants, used),
     };
     for (const auto &variable : variables)
         if (strcmp(variable.name, name) == 0 && variable.bytes == bytes)

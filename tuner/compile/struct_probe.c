@@ -14,6 +14,7 @@
 #define PROBE "autotune-probe:"
 #define PROBE_END PROBE "end"
 #define OF_BUFFER "the type of buffer '"
+#define OF_CONSTANT "constant '"
 
 /* of<T>() is one of these, or for numbers with the size added. */
 enum { IS_POINTER = 1, IS_ARRAY, IS_CLASS, IS_FLOATING = 40, IS_INTEGER = 50 };
@@ -215,8 +216,27 @@ static void probe_buffers(struct probing *probing)
     }
 }
 
+/* Of [constants]. */
+static void probe_constants(struct probing *probing)
+{
+    const struct launch *constants = &probing->template->constants;
+    probing->line = constants->line;
+    for (size_t i = 0; i < constants->argument_count; i++) {
+        const struct argument *argument = &constants->arguments[i];
+        char *place = alloc_format(OF_CONSTANT "%s'", argument->symbol);
+        alloc_append(&probing->text,
+                     "#line 1 \"" PROBE "%d:%s\"\n__device__ inline void autotune_probe_%zu() {\n",
+                     probing->line, place, probing->names++);
+        probe_member(probing, argument, argument->symbol, place);
+        alloc_append(&probing->text, "}\n");
+        free(place);
+    }
+}
+
 static bool has_own_types(const struct template *template)
 {
+    if (template->constants.argument_count > 0)
+        return true;
     for (size_t i = 0; i < template->buffer_count; i++)
         if (template->buffers[i].own_type != NULL)
             return true;
@@ -276,6 +296,7 @@ bool struct_probe_make(struct source *probe, const struct template *template,
         if (has_struct(launch) && unit == unit_of(template, launch))
             probe_launch(&probing, launch);
     probe_buffers(&probing);
+    probe_constants(&probing);
     *probe = *source;
     probe->unit_count = 1;
     probe->files = alloc_zeroed(source->file_count, sizeof *probe->files);
@@ -362,7 +383,10 @@ static int judge(struct probe_log *log, int line, const char *place, const char 
         return error_set_at(error, ERROR_CONFIG, path, line,
                             "%s has %s members than the argument gives", place,
                             more ? "more" : "fewer");
-    if (strncmp(place, OF_BUFFER, strlen(OF_BUFFER)) == 0 && log->template->source.unit_count == 1)
+    bool is_missing = strncmp(place, OF_BUFFER, strlen(OF_BUFFER)) == 0 ||
+                      (strncmp(place, OF_CONSTANT, strlen(OF_CONSTANT)) == 0 &&
+                       strstr(message, "is undefined") != NULL);
+    if (is_missing && log->template->source.unit_count == 1)
         return error_set_at(error, ERROR_CONFIG, path, line, "%s: %s", place, message);
     for (size_t i = 0; i < log->place_count; i++)
         if (strcmp(log->places[i], place) == 0)

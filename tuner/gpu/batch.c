@@ -231,6 +231,8 @@ static int share_copies(struct batches *batches, struct device_problem *problem,
                    ? 0
                    : renew_copies(batches, error);
     batches->problem = problem;
+    /* they are set once, before all runs, with the addresses of the last */
+    batches->impossible = problem->template.constants.argument_count > 0;
     for (size_t i = 0; i < problem->template.buffer_count; i++)
         batches->impossible = batches->impossible || prevents_batches(problem, i);
     if (batches->impossible)

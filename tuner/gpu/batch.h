@@ -21,7 +21,7 @@
  *   with one that runs change is not batched.
  * - Textures, tensor maps and arrays of pointers hold addresses, and the copies are made once per
  *   problem: if a buffer that is to be copied is in one of the former, or depends on a parameter, the
- *   problem is not batched.
+ *   problem is not batched; nor is one with [constants].
  *
  * The finals do not move the buffers of batches (device_buffer.h). With a cold cache, the runs of a
  * batch have them in 32 places anyway.

@@ -229,8 +229,11 @@ int device_arguments_point(const struct argument_buffers *buffers, const struct 
 {
     for (size_t i = 0; i < step->argument_count; i++) {
         const struct step_argument *argument = &step->arguments[i];
-        for (size_t j = 0; argument->kind == ARGUMENT_STRUCT && j < argument->pointer_count; j++) {
-            const struct step_pointer *pointer = &argument->pointers[j];
+        const struct step_pointer whole = {.buffer = argument->buffer};
+        bool plain = argument->kind == ARGUMENT_BUFFER;
+        size_t count = plain ? 1 : is_object(argument->kind) ? 0 : argument->pointer_count;
+        for (size_t j = 0; j < count; j++) {
+            const struct step_pointer *pointer = plain ? &whole : &argument->pointers[j];
             const struct device_buffer *buffer = find(buffers, pointer->buffer);
             if (buffer == NULL)
                 return refuse(step, error);

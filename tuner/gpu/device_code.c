@@ -60,6 +60,34 @@ int device_code_copy_symbols(const struct device_code *code, struct symbol_buffe
     return status;
 }
 
+int device_code_set_constants(const struct argument_buffers *buffers, CUmodule handle,
+                              const struct step *constants, bool lenient, struct error *error)
+{
+    struct device_context *device = buffers->device;
+    const struct module module = {device, handle, NULL};
+    /* uploads do not wait for a run that may still use the variables */
+    int status = constants->argument_count > 0 ? device_synchronise(device, error) : 0;
+    if (status == 0)
+        status = device_arguments_point(buffers, constants, error);
+    for (size_t i = 0; i < constants->argument_count && status == 0; i++) {
+        const struct step_argument *argument = &constants->arguments[i];
+        const struct buffer variable = {.symbol = constants->launch->arguments[i].symbol};
+        CUdeviceptr address = 0;
+        struct error inner;
+        status = module_symbol(&module, &variable, argument->size, &address, &inner);
+        if (status == ERROR_CONFIG && lenient && device->last == CUDA_ERROR_NOT_FOUND) {
+            status = 0;
+            continue;
+        }
+        if (status != 0)
+            return error_set_at(error, status == ERROR_CONFIG ? ERROR_CONFIG : ERROR_DEVICE,
+                                buffers->template->path, constants->launch->line,
+                                "constant '%s': %.1000s", variable.symbol, inner.message);
+        status = device_upload(device, address, argument->bytes, argument->size, error);
+    }
+    return status;
+}
+
 int device_code_resolve(struct device_code *code, struct symbol_buffers buffers,
                         const struct compilation *compilation,
                         const struct launch_plan *launch_plan, struct error *error)
@@ -129,17 +157,32 @@ static int fill_symbols(const struct helper_code *code, const struct helper_run 
     return 0;
 }
 
+static struct argument_buffers helper_buffers(const struct helper_code *code,
+                                              const struct helper_run *run)
+{
+    return (struct argument_buffers){.device = code->device,
+                                     .template = code->template,
+                                     .problem = run->buffers,
+                                     .scratch = run->scratch,
+                                     .expected = run->expected,
+                                     .wrong = run->wrong};
+}
+
+static int fill_variables(const struct helper_code *code, const struct helper_run *run,
+                          const struct step *constants, struct error *error)
+{
+    const struct argument_buffers buffers = helper_buffers(code, run);
+    int status = fill_symbols(code, run, error);
+    return status != 0 ? status
+                       : device_code_set_constants(&buffers, code->module, constants, true, error);
+}
+
 /* An error gets the template's line: a helper that fails is the template's fault, not a variant's. */
 static int launch_step(const struct helper_code *code, const struct helper_run *run,
                        struct step *step, struct error *error)
 {
     struct device_context *device = code->device;
-    const struct argument_buffers buffers = {.device = device,
-                                             .template = code->template,
-                                             .problem = run->buffers,
-                                             .scratch = run->scratch,
-                                             .expected = run->expected,
-                                             .wrong = run->wrong};
+    const struct argument_buffers buffers = helper_buffers(code, run);
     void **arguments = NULL;
     CUfunction function;
     int status = device_arguments_make(&buffers, step, &arguments, error);
@@ -174,7 +217,7 @@ int helper_code_run(const struct helper_code *code, struct helper_run *run,
         return status;
     status = launch_arguments_check(&launch_plan, code->template, &code->compilation, error);
     if (status == 0 && launch_plan.step_count > 0)
-        status = fill_symbols(code, run, error);
+        status = fill_variables(code, run, &launch_plan.constants, error);
     else if (status == 0 && run->elements > 0)
         status = error_set_at(error, ERROR_CONFIG, code->template->path, launch->line,
                               "%s '%s' has no blocks or no threads, but its buffer has elements",

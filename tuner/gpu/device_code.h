@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "compile/compilation.h"
+#include "gpu/device_arguments.h"
 #include "gpu/device_buffer.h"
 #include "gpu/driver.h"
 #include "template/launch_plan.h"
@@ -66,6 +67,11 @@ enum symbol_copies {
 };
 int device_code_copy_symbols(const struct device_code *code, struct symbol_buffers buffers,
                              enum symbol_copies which, struct error *error);
+
+/* Sets the variables of [constants] in a loaded module, with the present addresses of buffers; with `lenient`, those that
+ * it has. Returns 0, ERROR_CONFIG if a variable is missing or has another size, or ERROR_DEVICE. */
+int device_code_set_constants(const struct argument_buffers *buffers, CUmodule handle,
+                              const struct step *constants, bool lenient, struct error *error);
 
 /* The code of a problem's helpers (template/template.h): the source compiled with the parameters' defaults. */
 struct helper_code {

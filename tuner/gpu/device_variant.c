@@ -18,6 +18,24 @@ static struct symbol_buffers symbols_of(const struct device_variant *variant,
     return (struct symbol_buffers){problem->device, &problem->template, variant->data.buffers};
 }
 
+static struct argument_buffers argument_buffers_of(const struct device_variant *variant,
+                                                   const struct device_problem *problem)
+{
+    return (struct argument_buffers){.device = problem->device,
+                                     .template = &problem->template,
+                                     .problem = variant->data.buffers,
+                                     .scratch = variant->scratch};
+}
+
+/* In the current copy of its code. */
+static int set_constants(const struct device_variant *variant, struct device_problem *problem,
+                         struct error *error)
+{
+    const struct argument_buffers buffers = argument_buffers_of(variant, problem);
+    return device_code_set_constants(&buffers, variant->copies[variant->copy].module,
+                                     &variant->launch_plan.constants, false, error);
+}
+
 int device_variant_pull(const struct device_variant *variant, struct device_problem *problem,
                         struct error *error)
 {
@@ -72,12 +90,12 @@ int device_variant_reset_to(struct device_variant *variant, struct device_proble
     if (status == 0)
         status = device_code_copy_symbols(&variant->copies[variant->copy],
                                           symbols_of(variant, problem), SYMBOLS_PUSH, error);
-    return status;
+    return status != 0 ? status : set_constants(variant, problem, error);
 }
 
 size_t device_variant_reset_calls(const struct device_problem *problem)
 {
-    size_t calls = 0;
+    size_t calls = problem->template.constants.argument_count;
     for (size_t i = 0; i < problem->template.buffer_count; i++) {
         const struct buffer *buffer = &problem->template.buffers[i];
         calls += buffer->access != ACCESS_READ;
@@ -127,15 +145,6 @@ static int make_scratch(struct device_variant *variant, struct device_problem *p
 }
 
 /* --- its data --- */
-
-static struct argument_buffers argument_buffers_of(const struct device_variant *variant,
-                                                   const struct device_problem *problem)
-{
-    return (struct argument_buffers){.device = problem->device,
-                                     .template = &problem->template,
-                                     .problem = variant->data.buffers,
-                                     .scratch = variant->scratch};
-}
 
 /* Makes the arguments of all launches, for the first time or because buffers have moved: textures,
  * tensor maps and arrays of pointers are of an address. */
@@ -267,9 +276,10 @@ int device_variant_load(struct device_variant *variant, struct device_problem *p
         return status;
     variant->arguments = alloc_zeroed(variant->launch_plan.step_count, sizeof *variant->arguments);
     status = make_arguments(variant, problem, error);
-    return status != 0 ? status
-                       : device_code_resolve(&variant->copies[0], symbols_of(variant, problem),
-                                             &variant->compilation, &variant->launch_plan, error);
+    if (status == 0)
+        status = device_code_resolve(&variant->copies[0], symbols_of(variant, problem),
+                                     &variant->compilation, &variant->launch_plan, error);
+    return status != 0 ? status : set_constants(variant, problem, error);
 }
 
 void device_variant_unload(struct device_variant *variant, struct device_problem *problem)

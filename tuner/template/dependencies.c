@@ -52,6 +52,8 @@ static uint64_t of_launch(const struct template *template, const struct launch *
         set |= of_argument(template, &launch->arguments[i]);
     for (size_t i = 0; i < template->buffer_count; i++)
         set |= template->buffers[i].symbol != NULL ? template->buffers[i].depends : 0;
+    for (size_t i = 0; i < template->constants.argument_count; i++)
+        set |= of_argument(template, &template->constants.arguments[i]);
     return set;
 }
 

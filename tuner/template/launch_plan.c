@@ -403,6 +403,14 @@ static void begin(struct planning *planning, const struct scope *scope)
 
 static int end(struct planning *planning)
 {
+    const struct launch *constants = &planning->template->constants;
+    struct step *step = &planning->launch_plan->constants;
+    *step = (struct step){.launch = constants, .entry = constants->entry};
+    step->argument_count = constants->argument_count;
+    if (planning->values.status == 0 && constants->argument_count > 0)
+        planning->values.status =
+            step_arguments_read(&step->arguments, constants, planning->template,
+                                &planning->local_scope, planning->values.error);
     bindings_release(&planning->local);
     bindings_release(&planning->stats);
     if (planning->values.status != 0)
@@ -476,6 +484,7 @@ void launch_plan_release(struct launch_plan *launch_plan)
 {
     for (size_t i = 0; i < launch_plan->step_count; i++)
         step_release(&launch_plan->steps[i]);
+    step_release(&launch_plan->constants);
     free(launch_plan->steps);
     bindings_release(&launch_plan->names);
     *launch_plan = (struct launch_plan){0};
@@ -588,6 +597,8 @@ int launch_hash_add(struct hash *hash, const struct launch_plan *launch_plan,
     hash_verdict(hash, template, scope);
     for (size_t i = 0; i < launch_plan->step_count; i++)
         hash_step(hash, &launch_plan->steps[i]);
+    if (launch_plan->constants.argument_count > 0)
+        hash_step(hash, &launch_plan->constants);
     for (size_t i = 0; i < template->buffer_count && status == 0; i++)
         if (template->buffers[i].access == ACCESS_SCRATCH)
             status = hash_scratch(hash, &template->buffers[i], &names, error);

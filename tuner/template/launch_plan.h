@@ -112,6 +112,7 @@ struct step {
 struct launch_plan {
     struct step *steps;
     size_t step_count;
+    struct step constants;   /* the arguments are those of [constants] */
     size_t main_step;        /* the step that reports describe */
     struct kernel_info main; /* its kernel */
     int main_blocks_per_sm;

@@ -113,6 +113,9 @@ void loader_read_geometry(struct loader *loader, const char *section, const stru
 void loader_read_arguments(struct loader *loader, char **texts, size_t count,
                            const struct place *at, struct launch *launch);
 
+/* [constants]. */
+void loader_read_constants(struct loader *loader);
+
 /* Refuses `name`, which only `who` has, among the arguments; and, of a helper of that kind, textures
  * and tensor maps. */
 void loader_refuse_name(struct loader *loader, const struct launch *launch, const char *name,

@@ -145,6 +145,7 @@ struct argument {
     size_t offset;           /* of a member, from the beginning of its struct or array */
     size_t number;           /* from 1: of the element whose `index` is one less; 0: it has none */
     size_t repeats;          /* of the element: how many are said at once; otherwise 0 */
+    const char *symbol; /* of [constants]: the variable of the source that it is; otherwise NULL */
     /* of pointers: the elements of each part of the buffer; NULL: one pointer to all of it */
     struct expression *part;
     struct expression *extents[2]; /* of a texture: width and height; NULL: linear memory */
@@ -308,6 +309,7 @@ struct template
     size_t buffer_count;
     struct launch *launches;
     size_t launch_count;
+    struct launch constants;   /* [constants], as arguments of one that is not launched */
     struct launch *references; /* of [reference.NAME] sections */
     size_t reference_count;
     struct loop *loops; /* of [loop.NAME] sections: over launches or over references */

@@ -304,14 +304,17 @@ void loader_read_buffer(struct loader *loader, const char *section, struct buffe
 void loader_check_symbols(struct loader *loader)
 {
     const struct template *template = loader->template;
-    for (size_t i = 0; i < template->launch_count; i++)
+    for (size_t i = 0; i <= template->launch_count; i++) {
+        const struct launch *launch =
+            i < template->launch_count ? &template->launches[i] : &template->constants;
         for (size_t j = 0; j < template->buffer_count; j++)
             if (template->buffers[j].symbol != NULL &&
-                launch_uses_buffer(&template->launches[i], template->buffers[j].name))
-                loader_fail(loader, template->launches[i].line,
+                launch_uses_buffer(launch, template->buffers[j].name))
+                loader_fail(loader, launch->line,
                             "buffer '%s' is a variable of the source, which the kernel "
                             "reaches by its name; it cannot be an argument",
                             template->buffers[j].name);
+    }
 }
 
 /* --- expected results --- */

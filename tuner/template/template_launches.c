@@ -365,12 +365,46 @@ void loader_read_arguments(struct loader *loader, char **texts, size_t count,
     for (size_t i = 0; i < count && !loader_failed(loader); i++) {
         struct argument *argument = ARRAY_APPEND(launch->arguments, launch->argument_count);
         read_argument(loader, texts[i], &own, argument);
-        if (argument->kind == ARGUMENT_ARRAY)
+        if (argument->kind == ARGUMENT_ARRAY && launch != &loader->template->constants)
             loader_fail(loader, at->line, "'%s' is not in a struct; no kernel takes an array",
                         texts[i]);
     }
     (void)template_keep(loader->template, launch->arguments);
     free(names.items);
+}
+
+void loader_read_constants(struct loader *loader)
+{
+    struct template *template = loader->template;
+    struct launch *constants = &template->constants;
+    char **texts = NULL;
+    const char **symbols = NULL;
+    size_t count = 0, symbol_count = 0;
+    *constants = (struct launch){.name = "constants", .entry = ""};
+    for (size_t i = 0; i < template->ini.count; i++) {
+        const struct ini_entry *entry = &template->ini.entries[i];
+        if (strcmp(entry->section, "constants") != 0 || entry->key == NULL)
+            continue;
+        if (count == 0)
+            constants->line = constants->lines.arguments = entry->line;
+        *ARRAY_APPEND(texts, count) = loader_copy(loader, entry->value);
+        *ARRAY_APPEND(symbols, symbol_count) = entry->key;
+    }
+    loader_read_arguments(loader, texts, count, &(struct place){constants->line, &loader->base},
+                          constants);
+    for (size_t i = 0; i < constants->argument_count; i++) {
+        struct argument *argument = &constants->arguments[i];
+        argument->symbol = symbols[i];
+        if (argument->kind == ARGUMENT_POINTERS || argument->kind == ARGUMENT_TEXTURE ||
+            argument->kind == ARGUMENT_TENSOR_MAP)
+            loader_fail(loader, constants->line,
+                        "constant '%s' is not a scalar, a buffer, a struct or an array",
+                        argument->symbol);
+    }
+    loader_refuse_name(loader, constants, "reference", "the reference of an [expect] section");
+    loader_refuse_name(loader, constants, "wrong", "a [verify] section");
+    free(texts);
+    free(symbols);
 }
 
 void loader_refuse_name(struct loader *loader, const struct launch *launch, const char *name,

@@ -44,6 +44,7 @@ static const struct section_kind {
     {"verify.", {"entry", "grid", "block", "shared_bytes", "arguments"}},
     {"figures", {NULL}},
     {"loop.", {"launches", "from", "while", "next"}},
+    {"constants", {NULL}},
     {"reference.",
      {"entry", "when", "grid", "block", "shared_bytes", "arguments", "loop", "from", "while",
       "next"}},
@@ -68,9 +69,9 @@ static const struct section_kind *find_kind(const char *section)
 static void check_entries(struct loader *loader)
 {
     static const char *const known[] = {
-        "kernel",      "parameters",  "launch_parameters", "problem", "buffer.NAME",
-        "launch.NAME", "expect.NAME", "verify.NAME",       "metrics", "precompiled_headers",
-        "figures",     "loop.NAME",   "reference.NAME",    NULL};
+        "kernel",      "parameters",  "launch_parameters", "problem",   "buffer.NAME",
+        "launch.NAME", "expect.NAME", "verify.NAME",       "metrics",   "precompiled_headers",
+        "figures",     "loop.NAME",   "reference.NAME",    "constants", NULL};
     const struct ini_file *ini = &loader->template->ini;
     for (size_t i = 0; i < ini->count && !loader_failed(loader); i++) {
         const struct ini_entry *entry = &ini->entries[i];
@@ -455,6 +456,7 @@ static void load(struct loader *loader)
     if (loader_failed(loader))
         return;
     loader_link_verifiers(loader);
+    loader_read_constants(loader);
     if (template->gap.code == 0) {
         loader_check_results(loader);
         dependencies_find(template);

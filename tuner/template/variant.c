@@ -156,6 +156,8 @@ static void add_template_options(struct options *options, const struct template 
 
 static bool has_symbols(const struct template *template)
 {
+    if (template->constants.argument_count > 0)
+        return true;
     for (size_t i = 0; i < template->buffer_count; i++)
         if (template->buffers[i].symbol != NULL)
             return true;

@@ -605,6 +605,7 @@ static void test_what_cannot_be_launched_as_the_template_says_is_refused(void **
         const char *change, *message;
     } cases[] = {
         {TAKE_TEMPLATE("gather"), "has an array of pointers, which libtuned_kernel does"},
+        {TAKE_TEMPLATE("constants"), "libtuned_kernel does not set [constants]"},
         {SED "'s/= in, out, float/= texture(in), out, float/'" IN_TEMPLATE,
          "has a texture, which libtuned_kernel does not make"},
         {SED "'s/in, out, float factor, uint64 n/in, out, float factor/'" IN_TEMPLATE,

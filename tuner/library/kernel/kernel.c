@@ -132,6 +132,11 @@ static int make_launches(struct loaded_kernel *kernel, const struct scope *scope
 {
     struct module module = {&kernel->kernels->device, kernel->public.module, &kernel->compilation};
     const struct kernel_lookup lookup = module_lookup(&module);
+    if (kernel->template->constants.argument_count > 0)
+        return error_set_at(error, ERROR_CONFIG, kernel->template->path,
+                            kernel->template->constants.line,
+                            "libtuned_kernel does not set [constants]; load your source with "
+                            "tuned_module_get() and set the variables there");
     struct launch_plan *launch_plan = &kernel->launch_plan;
     int status = launch_plan_make(launch_plan, kernel->template, scope, &lookup, error);
     if (status == 0 && launch_plan->not_resident)
