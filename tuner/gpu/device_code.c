@@ -67,8 +67,6 @@ int device_code_set_constants(const struct argument_buffers *buffers, CUmodule h
     const struct module module = {device, handle, NULL};
     /* uploads do not wait for a run that may still use the variables */
     int status = constants->argument_count > 0 ? device_synchronise(device, error) : 0;
-    if (status == 0)
-        status = device_arguments_point(buffers, constants, error);
     for (size_t i = 0; i < constants->argument_count && status == 0; i++) {
         const struct step_argument *argument = &constants->arguments[i];
         const struct buffer variable = {.symbol = constants->launch->arguments[i].symbol};
@@ -83,6 +81,12 @@ int device_code_set_constants(const struct argument_buffers *buffers, CUmodule h
             return error_set_at(error, status == ERROR_CONFIG ? ERROR_CONFIG : ERROR_DEVICE,
                                 buffers->template->path, constants->launch->line,
                                 "constant '%s': %.1000s", variable.symbol, inner.message);
+        if (device_arguments_point(buffers, constants, error) != 0)
+            return error_set_at(
+                error, ERROR_CONFIG, buffers->template->path, constants->launch->line,
+                "constant '%s': a reference, which has it too, has no scratch buffers "
+                "of the variants'",
+                variable.symbol);
         status = device_upload(device, address, argument->bytes, argument->size, error);
     }
     return status;
