@@ -483,8 +483,8 @@ void *kernel_variable(const char *name, size_t bytes)
     } variables[] = {
 #define VARIABLE(source, name) {#name, &source::name, sizeof source::name}
         VARIABLE(symbols, weights), VARIABLE(symbols, offsets),         VARIABLE(symbols, total),
-        VARIABLE(symbols, state),   VARIABLE(repeat, module_late_runs),
-        VARIABLE(constants, lists), VARIABLE(constants, used),
+        VARIABLE(symbols, state),   VARIABLE(repeat, module_late_runs), VARIABLE(constants, lists),
+        VARIABLE(constants, used),
     };
     for (const auto &variable : variables)
         if (strcmp(variable.name, name) == 0 && variable.bytes == bytes)
