@@ -112,9 +112,13 @@ INI
         cat out >>err
         has err "$outcome"
     done <<'END'
-wrong|0.001|correct
+wrong|0.001|correct: 1 of 1000 elements of out differ, mismatches allows 1
 wrong|0.0009|1 of 1000 elements differ (mismatches allows 0), 0 were not written
 partial|0.5|1 of 1000 elements differ (mismatches allows 500), 1 were not written
 wrong|0.51|cannot evaluate
 END
+    printf '[scale]\nmode = wrong\nn = 1000\n' | sweep
+    sed -i 's/^compare = .*/compare = relative(1e-6), mismatches(0.001)/' templates/scale.ini
+    measures 1 --config sweep.ini
+    reasons "1 of 1000 elements of out differ, mismatches allows 1"
 }

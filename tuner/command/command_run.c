@@ -80,7 +80,8 @@ static void print_time(const struct one_run *one)
     char low[REPORT_NUMBER_BYTES];
     char high[REPORT_NUMBER_BYTES];
     char empty[REPORT_NUMBER_BYTES];
-    printf("  result   correct\n  time     %s us, 95 %% %s-%s us, %zu samples",
+    printf("  result   correct%s%s\n  time     %s us, 95 %% %s-%s us, %zu samples",
+           result->reason != NULL ? ": " : "", result->reason != NULL ? result->reason : "",
            report_time(result->time.median_ns, median), report_time(result->time.low_ns, low),
            report_time(result->time.high_ns, high), result->time.count);
     print_rate(result->bytes, result->time.median_ns, "GB/s");

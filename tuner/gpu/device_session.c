@@ -197,8 +197,11 @@ json_t *answer_message(const struct answer *answer, const struct device_session 
                        int status, const struct error *error)
 {
     char reason[ERROR_TEXT_BYTES];
-    if (status == 0 && answer->outcome == OUTCOME_MEASURED)
+    if (status == 0 && answer->outcome == OUTCOME_MEASURED) {
+        if (answer->note[0] != '\0')
+            json_object_set_new(answer->reply, "reason", json_string(answer->note));
         return answer->reply;
+    }
     json_decref(answer->reply); /* the part built before the failure */
     if (status != 0) {
         json_decref(answer->differences);

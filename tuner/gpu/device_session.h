@@ -77,6 +77,7 @@ struct answer {
     bool doubtful;        /* another variant may have done it */
     bool unreadable;      /* its cubin is missing or damaged: it is to be compiled again */
     json_t *differences;  /* of a wrong result, if they were asked for */
+    char note[256];       /* of a right one: how many elements differ that may; "": none */
 };
 
 /*

@@ -6,6 +6,7 @@
 #include "compile/cubin_cache.h"
 #include "template/fill.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { SAMPLE_LIMIT = 100000 };
@@ -105,6 +106,8 @@ static int conclude(struct device_session *session, const struct verify *verify,
         answer->outcome = OUTCOME_WRONG_RESULT;
         session->damaged = verify->finding == FINDING_DAMAGE;
         (void)error_set(error, ERROR_OK, "%s%s", session->damaged ? "" : when, verify->reason);
+    } else if (status == 0 && verify->reason[0] != '\0') {
+        (void)snprintf(answer->note, sizeof answer->note, "%s", verify->reason);
     }
     return status;
 }

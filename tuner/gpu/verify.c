@@ -288,9 +288,15 @@ static bool judge_comparison(struct verify *verify, size_t index)
     char actual[ELEMENT_TEXT_BYTES];
     char expected[ELEMENT_TEXT_BYTES];
     uint64_t allowed = allowed_mismatches(verify, expectation, out->length);
-    if (found[FOUND_MISMATCHES] == 0 ||
-        (found[FOUND_MISMATCHES] <= allowed && found[FOUND_MISPLACED] == 0))
+    if (found[FOUND_MISMATCHES] == 0)
         return true;
+    if (found[FOUND_MISMATCHES] <= allowed && found[FOUND_MISPLACED] == 0) {
+        (void)snprintf(verify->reason, sizeof verify->reason,
+                       "%" PRIu64 " of %" PRIu64
+                       " elements of %s differ, mismatches allows %" PRIu64,
+                       found[FOUND_MISMATCHES], out->length, name, allowed);
+        return true;
+    }
     char allows[64] = "";
     if (expectation->mismatches != NULL)
         (void)snprintf(allows, sizeof allows, " (mismatches allows %" PRIu64 ")", allowed);

@@ -34,7 +34,7 @@ struct verify {
     bool hostile;
     unsigned char guard; /* what the guards hold: GUARD_PATTERN */
     enum finding finding;
-    char reason[256]; /* unless it is FINDING_RIGHT */
+    char reason[256]; /* if it is FINDING_RIGHT, how many elements differ that may; "": none do */
 };
 
 /* Allocates what the verification of this problem's variants needs; device_problem_close() frees it. */

@@ -452,6 +452,8 @@ static int receive_reply(struct device_client *client, double timeout_s, json_t 
         client->kills = 0;
     forget_oldest(client);
     if (!has_failed(message)) {
+        const char *note = json_string_value(json_object_get(message, "reason"));
+        set_answer(answer, OUTCOME_MEASURED, note != NULL ? note : "");
         *reply = message;
         return 0;
     }

@@ -155,7 +155,7 @@ static char *description(void)
 }
 
 struct hashes {
-    char items[16][HASH_BYTES];
+    char items[32][HASH_BYTES];
     size_t count;
 };
 
