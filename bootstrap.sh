@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 build_packages=(cmake ninja-build gcc libc6-dev pkg-config
     libinih-dev libsqlite3-dev libjansson-dev libpopt-dev libxxhash-dev)
 test_packages=(g++ make libcmocka-dev bats clang-format-14 shellcheck clang-14 clang-tidy-14 cppcheck
-    git python3 python3-jsonschema zsh openmpi-bin libopenmpi-dev iproute2)
+    dpkg-dev file git python3 python3-jsonschema zsh openmpi-bin libopenmpi-dev iproute2)
 # For the fuzzers, where it is a package of its own.
 test_extra_packages=(libclang-rt-14-dev)
 wheel_packages=(python3 python3-venv)
