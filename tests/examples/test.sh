@@ -72,10 +72,10 @@ if [ "$part" = gpu ]; then
     "$work/saxpy_nvcc" | tee "$work/output"
     says "$work/output" ', 0 elements wrong$'
     if python3 -c 'import cupy' 2>/dev/null; then
-        PYTHONPATH=$here/../../tuner/python LD_LIBRARY_PATH=$work/prefix/lib:${LD_LIBRARY_PATH:-} \
+        PYTHONPATH=$here/../../tuner/python LD_LIBRARY_PATH=$prefix/lib:${LD_LIBRARY_PATH:-} \
             python3 -B python/saxpy.py bundle | tee "$work/output"
+        says "$work/output" ': 0 elements wrong$'
     fi
-    says "$work/output" ', 0 elements wrong$'
 else
     says nvcc/saxpy_tuned.h '#define BLOCK_SIZE 128'
     for program in "$work/c/saxpy bundle" "$work/saxpy_nvcc"; do
