@@ -34,6 +34,7 @@ static const struct command {
     {"merge", command_merge, "merge tuned INIs, keeping the better of two entries"},
     {"emit", command_emit, "write the source, PTX, cubin or machine code of one variant"},
     {"simulate", command_simulate, "try the search on a space in which every point was measured"},
+    {"init", command_init, "write a template and a sweep for kernels of your own"},
     {"import", command_import, "read the spaces and results of other tuners"},
     {"cache", command_cache, "show or empty the cache of compiled variants"},
     {"help", command_help, "show this help, or the help of a command"},

@@ -210,6 +210,7 @@ int command_bundle(int argc, const char **argv, struct error *error);
 int command_merge(int argc, const char **argv, struct error *error);
 int command_compare(int argc, const char **argv, struct error *error);
 int command_simulate(int argc, const char **argv, struct error *error);
+int command_init(int argc, const char **argv, struct error *error);
 int command_import(int argc, const char **argv, struct error *error);
 int command_cache(int argc, const char **argv, struct error *error);
 int command_worker(int argc, const char **argv, struct error *error);

@@ -117,6 +117,7 @@ struct reading {
     struct source_lexer lexer;
     enum token_kind kind; /* of the current token */
     char **types;         /* the template's parameters; "" for one that is not a type */
+    char **texts;         /* the same as they are written */
     size_t type_count;
 };
 
@@ -163,7 +164,10 @@ static void count_brackets(struct brackets *brackets, const char *token)
 static void forget_template(struct reading *reading)
 {
     texts_free(reading->types, reading->type_count);
-    reading->types = NULL;
+    for (size_t i = 0; i < reading->type_count; i++)
+        free(reading->texts[i]);
+    free(reading->texts);
+    reading->types = reading->texts = NULL;
     reading->type_count = 0;
 }
 
@@ -172,6 +176,7 @@ static void read_template(struct reading *reading)
 {
     struct brackets brackets = {0};
     char *name = alloc_string("");
+    char *text = alloc_string("");
     bool first = true, type = false;
     forget_template(reading);
     (void)next(reading);
@@ -180,11 +185,15 @@ static void read_template(struct reading *reading)
         bool separates = brackets.depth == 1 && at(reading, ",");
         count_brackets(&brackets, reading->lexer.token);
         if (separates || brackets.depth == 0) {
+            size_t count = reading->type_count;
+            *ARRAY_APPEND(reading->texts, count) = text;
             *ARRAY_APPEND(reading->types, reading->type_count) = name;
             name = alloc_string("");
+            text = alloc_string("");
             first = true;
             continue;
         }
+        append(&text, reading);
         if (first)
             type = at(reading, "typename") || at(reading, "class");
         else if (type && name[0] == '\0' && reading->kind == TOKEN_NAME) {
@@ -194,6 +203,7 @@ static void read_template(struct reading *reading)
         first = false;
     }
     free(name);
+    free(text);
 }
 
 static int find_type_parameter(const struct reading *reading, const struct type_words *words)
@@ -326,6 +336,177 @@ bool source_signature_read(const char *text, const char *entry, struct source_si
     if (!plain)
         source_signature_release(signature);
     return plain && found > 0;
+}
+
+/* --- all kernels --- */
+
+enum { MOST_NAMESPACES = 16 };
+
+struct listing {
+    struct reading reading;
+    char *scope;                     /* "ns::inner::" */
+    size_t lengths[MOST_NAMESPACES]; /* of the scope outside of each open namespace; */
+    int depths[MOST_NAMESPACES];     /* where that is */
+    int open;
+    int depth;   /* of braces */
+    int c_depth; /* within extern "C" {…}; 0: outside */
+    bool is_c, kernel;
+    char *bounds;
+};
+
+/* "namespace a::b {", or an alias. */
+static void read_namespace(struct listing *listing)
+{
+    struct reading *reading = &listing->reading;
+    size_t length = strlen(listing->scope);
+    while (next(reading) == TOKEN_NAME || at(reading, "::"))
+        if (reading->kind == TOKEN_NAME)
+            alloc_append(&listing->scope, "%s::", reading->lexer.token);
+    if (!at(reading, "{") || listing->open == MOST_NAMESPACES) {
+        listing->scope[length] = '\0';
+        listing->depth += at(reading, "{");
+        return;
+    }
+    listing->lengths[listing->open] = length;
+    listing->depths[listing->open++] = ++listing->depth;
+}
+
+/* The first of "(256, 2)"; a new string. */
+static char *read_first(struct reading *reading)
+{
+    char *text = alloc_string("");
+    struct brackets brackets = {0};
+    bool first = true;
+    do {
+        if (brackets.depth > 0 && first)
+            append(&text, reading);
+        (void)next(reading);
+        count_brackets(&brackets, reading->lexer.token);
+        first = first && !(brackets.depth == 1 && at(reading, ","));
+    } while (brackets.depth > 0 && reading->kind != TOKEN_END);
+    memmove(text, text + (text[0] == '('), strlen(text + (text[0] == '(')) + 1);
+    return text;
+}
+
+static void skip_directive(struct reading *reading)
+{
+    while (reading->kind != TOKEN_DIRECTIVE_END && reading->kind != TOKEN_END)
+        (void)next(reading);
+}
+
+/* A kernel of this name, behind the opening parenthesis; false if it is only declared. */
+static bool read_kernel(struct listing *listing, const char *name, struct source_kernel *kernel)
+{
+    struct reading *reading = &listing->reading;
+    struct brackets brackets = {0};
+    *kernel = (struct source_kernel){.name = alloc_string(name),
+                                     .scope = alloc_string(listing->scope),
+                                     .is_c = listing->is_c || listing->c_depth > 0,
+                                     .bounds = alloc_string(listing->bounds)};
+    for (size_t i = 0; i < reading->type_count; i++)
+        *ARRAY_APPEND(kernel->types, kernel->type_count) = alloc_string(reading->texts[i]);
+    bool defined = read_parameters(reading, &kernel->signature) && next(reading) != TOKEN_END &&
+                   at(reading, "{");
+    kernel->body = reading->lexer.start;
+    if (defined) {
+        count_brackets(&brackets, reading->lexer.token);
+        while (brackets.depth > 0 && next(reading) != TOKEN_END) {
+            if (reading->kind == TOKEN_DIRECTIVE)
+                skip_directive(reading);
+            else if (!at(reading, "<")) /* it compares, too */
+                count_brackets(&brackets, reading->lexer.token);
+        }
+    }
+    kernel->end = reading->lexer.start;
+    return defined;
+}
+
+static void end_declaration(struct listing *listing)
+{
+    listing->is_c = listing->kernel = false;
+    forget_template(&listing->reading);
+    free(listing->bounds);
+    listing->bounds = NULL;
+}
+
+/* A brace or a semicolon. */
+static void read_end(struct listing *listing)
+{
+    struct reading *reading = &listing->reading;
+    if (at(reading, "{")) {
+        listing->depth++;
+        if (listing->is_c && listing->c_depth == 0)
+            listing->c_depth = listing->depth;
+    } else if (at(reading, "}")) {
+        if (listing->open > 0 && listing->depths[listing->open - 1] == listing->depth)
+            listing->scope[listing->lengths[--listing->open]] = '\0';
+        if (listing->c_depth == listing->depth)
+            listing->c_depth = 0;
+        listing->depth--;
+    }
+    end_declaration(listing);
+}
+
+static void release_kernel(struct source_kernel *kernel)
+{
+    free(kernel->name);
+    free(kernel->scope);
+    texts_free(kernel->types, kernel->type_count);
+    free(kernel->bounds);
+    source_signature_release(&kernel->signature);
+}
+
+size_t source_kernels_read(const char *text, struct source_kernel **kernels)
+{
+    struct listing listing = {.scope = alloc_string("")};
+    struct reading *reading = &listing.reading;
+    size_t count = 0;
+    *kernels = NULL;
+    source_lexer_init(&reading->lexer, text);
+    while (next(reading) != TOKEN_END) {
+        if (reading->kind == TOKEN_DIRECTIVE) {
+            skip_directive(reading);
+        } else if (at(reading, "{") || at(reading, "}") || at(reading, ";")) {
+            read_end(&listing);
+        } else if (reading->kind == TOKEN_TEXT) {
+            listing.is_c = listing.is_c || at(reading, "\"C\"");
+        } else if (reading->kind != TOKEN_NAME) {
+            continue;
+        } else if (at(reading, "namespace")) {
+            read_namespace(&listing);
+        } else if (at(reading, "template")) {
+            read_template(reading);
+        } else if (at(reading, "__global__")) {
+            listing.kernel = true;
+        } else if (at(reading, "__launch_bounds__")) {
+            free(listing.bounds);
+            listing.bounds = read_first(reading);
+        } else if (listing.kernel) {
+            char *name = alloc_string(reading->lexer.token);
+            struct source_kernel *kernel = ARRAY_APPEND(*kernels, count);
+            const char *behind = reading->lexer.at + strspn(reading->lexer.at, " \t\r\n");
+            bool found = *behind == '(' && next(reading) == TOKEN_PUNCTUATION &&
+                         read_kernel(&listing, name, kernel);
+            if (!found) {
+                release_kernel(kernel);
+                count--;
+            }
+            if (*behind == '(')
+                end_declaration(&listing);
+            free(name);
+        }
+    }
+    source_lexer_release(&reading->lexer);
+    end_declaration(&listing);
+    free(listing.scope);
+    return count;
+}
+
+void source_kernels_free(struct source_kernel *kernels, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        release_kernel(&kernels[i]);
+    free(kernels);
 }
 
 /* --- mangled names --- */

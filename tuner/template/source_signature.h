@@ -43,4 +43,20 @@ bool source_signature_declares(const char *text, const char *entry);
 /* "const float *in, float *out, int n"; a new string. */
 char *source_signature_text(const struct source_signature *signature);
 
+/* A kernel as its source defines it. */
+struct source_kernel {
+    char *name;
+    char *scope;  /* "ns::inner::", or "" */
+    bool is_c;    /* extern "C" */
+    char **types; /* the template's parameters: "typename T", "int BLOCK_SIZE = 256" */
+    size_t type_count;
+    char *bounds; /* the first of __launch_bounds__(…); NULL: there is none */
+    struct source_signature signature;
+    const char *body, *end; /* in the source's text */
+};
+
+/* All kernels that `text` defines, a new array. Conditions are not evaluated. */
+size_t source_kernels_read(const char *text, struct source_kernel **kernels);
+void source_kernels_free(struct source_kernel *kernels, size_t count);
+
 #endif

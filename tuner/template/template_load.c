@@ -7,6 +7,7 @@
 #include "template/dependencies.h"
 #include "template/fill.h"
 #include "template/loader.h"
+#include "template/value_list.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -173,9 +174,10 @@ static char *folder_of(const struct template_search *search, const char *folder)
 char *template_find(const struct template_search *search, const char *name, struct error *error)
 {
     char *installed = installed_templates();
-    const char *const usual[] = {search->usual, ".", installed};
-    const char *const *folders = search->folder != NULL ? &search->folder : usual;
-    size_t count = search->folder != NULL ? 1 : 3;
+    const char *const usual[] = {search->usual, ".", "kernels", installed};
+    char **listed = NULL;
+    size_t count = search->folder != NULL ? text_split(search->folder, ',', &listed) : 4;
+    const char *const *folders = search->folder != NULL ? (const char *const *)listed : usual;
     char *found = NULL;
     char *other = NULL; /* of this name, but a sweep, say */
     char *nearest = NULL;
@@ -204,9 +206,11 @@ char *template_find(const struct template_search *search, const char *name, stru
         (void)error_set(error, ERROR_CONFIG, "no template '%s'; did you mean '%s'?", name, nearest);
     else if (found == NULL)
         (void)error_set(error, ERROR_CONFIG,
-                        "no template '%s.ini' in '%s'%s; name its folder with %s", name, folders[0],
+                        "no template '%s.ini' in '%s'%s; name its folder with %s", name,
+                        search->folder != NULL ? search->folder : search->usual,
                         search->folder != NULL ? "" : " or the usual folders", search->advice);
     free(installed);
+    free(listed);
     free(other);
     free(nearest);
     return found;
