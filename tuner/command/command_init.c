@@ -33,7 +33,6 @@ struct item {
     char *name;   /* as the template spells it */
     char *spelt;  /* as the source does */
     char *type;   /* "float", "int32"; NULL: it is not known */
-    char *stated; /* "const float4 *x" */
     char *length; /* of a variable, or of what atomics change; otherwise NULL */
     bool buffer, symbol, reads, writes, sums;
     bool floating, truth;
@@ -54,19 +53,30 @@ struct init {
     FILE *out; /* the template's INI */
 };
 
-/* "num_rows" of "numRows", which is not a name yet; a new string. */
-static char *lower(struct init *init, const char *text)
+static bool is_taken(const struct init *init, const char *name)
 {
-    char *name = alloc_string("");
-    for (const char *at = text; *at != '\0' && strlen(name) < LITERAL_NAME_LETTERS - 2; at++) {
-        bool word = at > text && isupper((unsigned char)*at) && islower((unsigned char)at[-1]);
-        alloc_append(&name, "%s%c", word ? "_" : "", tolower((unsigned char)*at));
-    }
     bool taken = template_name_is_reserved(name) || !literal_is_name(name, LITERAL_NAME_LETTERS);
     for (size_t i = 0; i < init->number_count && !taken; i++)
         taken = strcmp(init->numbers[i].name, name) == 0;
-    if (taken)
-        alloc_append(&name, "_");
+    for (size_t i = 0; i < init->item_count && !taken; i++)
+        taken = strcmp(init->items[i].name, name) == 0;
+    return taken;
+}
+
+/* "num_rows" of "numRows", with a number if that is no new name; a new string. */
+static char *lower(const struct init *init, const char *text)
+{
+    char *name = alloc_string(isalpha((unsigned char)text[0]) ? "" : "k_");
+    for (const char *at = text; *at != '\0' && strlen(name) < LITERAL_NAME_LETTERS - 4; at++) {
+        bool word = at > text && isupper((unsigned char)*at) && islower((unsigned char)at[-1]);
+        alloc_append(&name, "%s%c", word ? "_" : "",
+                     isalnum((unsigned char)*at) ? tolower((unsigned char)*at) : '_');
+    }
+    size_t length = strlen(name);
+    for (int number = 2; is_taken(init, name) && number < 100; number++) {
+        name[length] = '\0';
+        alloc_append(&name, "_%d", number);
+    }
     return name;
 }
 
@@ -264,7 +274,6 @@ static void add_item(struct init *init, const struct source_parameter *parameter
         *item = (struct item){.name = name,
                               .spelt = spelt,
                               .type = known ? alloc_string(element_name(type)) : NULL,
-                              .stated = alloc_string(parameter->text),
                               .buffer = parameter->pointer,
                               .floating = known && element_is_floating(type),
                               .truth = strncmp(parameter->text, "bool ", 5) == 0};
@@ -397,16 +406,12 @@ static bool has_parameter(const struct init *init, const char *name)
     return false;
 }
 
+static const char *const indices[] = {"blockIdx.x", "blockIdx.y", "blockIdx.z"};
+
 static bool uses(const struct source_kernel *kernel, const char *text)
 {
     const char *found = strstr(kernel->body, text);
     return found != NULL && found < kernel->end;
-}
-
-static bool uses_index(const struct source_kernel *kernel, int axis)
-{
-    static const char *const indices[] = {"blockIdx.x", "blockIdx.y", "blockIdx.z"};
-    return uses(kernel, indices[axis]);
 }
 
 static int count_axes(const struct source_kernel *kernel)
@@ -461,7 +466,7 @@ static char *covered_text(const struct init *init, const struct source_kernel *k
                           const char *block)
 {
     char *body = alloc_string_n(kernel->body, (size_t)(kernel->end - kernel->body));
-    char *mark = alloc_format("blockIdx.%c", "xyz"[axis]);
+    const char *mark = indices[axis];
     char *covered = NULL;
     for (const char *at = body; (at = strstr(at, mark)) != NULL && covered == NULL; at++) {
         const char *before = at;
@@ -494,7 +499,6 @@ static char *covered_text(const struct init *init, const struct source_kernel *k
         free(factor);
     }
     free(body);
-    free(mark);
     return covered;
 }
 
@@ -622,16 +626,31 @@ static char *entry_text(struct init *init, const struct source_kernel *kernel)
     return entry;
 }
 
-/* An argument as launches and references have it. */
-static void append_argument(char **arguments, const struct item *item)
+/* An argument as launches and references have it; a line that is too long goes on in the next. */
+static void append_argument(char **arguments, const char *type, const char *text)
 {
-    if (item->buffer)
-        alloc_append(arguments, "%s%s", (*arguments)[0] != '\0' ? ", " : "", item->name);
-    else if (item->type != NULL)
-        alloc_append(arguments, "%s%s %s%s", (*arguments)[0] != '\0' ? ", " : "",
-                     item->truth ? "bool" : item->type, item->name, item->truth ? " != 0" : "");
+    enum { LINE_LETTERS = 90 };
+    const char *line = strrchr(*arguments, '\n');
+    bool full = strlen(line != NULL ? line : *arguments) > LINE_LETTERS;
+    alloc_append(arguments, "%s%s%s%s",
+                 (*arguments)[0] == '\0' ? ""
+                 : full                  ? ",\n    "
+                                         : ", ",
+                 type, type[0] != '\0' ? " " : "", text);
+}
+
+static void append_item(char **arguments, const struct item *item)
+{
+    char *truth = alloc_format("%s != 0", item->name);
+    if (item->type == NULL && !item->buffer)
+        append_argument(arguments, "", "TODO");
     else
-        alloc_append(arguments, "%sTODO", (*arguments)[0] != '\0' ? ", " : "");
+        append_argument(arguments,
+                        item->buffer  ? ""
+                        : item->truth ? "bool"
+                                      : item->type,
+                        item->truth && !item->buffer ? truth : item->name);
+    free(truth);
 }
 
 static void write_launch(struct init *init, const struct source_kernel *kernel)
@@ -644,16 +663,16 @@ static void write_launch(struct init *init, const struct source_kernel *kernel)
     bool known = true;
     for (size_t i = 0; i < kernel->signature.count; i++) {
         char *spelt = declared_name(kernel->signature.parameters[i].text);
-        append_argument(&arguments, find_item(init, spelt));
+        append_item(&arguments, find_item(init, spelt));
         free(spelt);
     }
-    for (int axis = 0; axis < 3 && (axis < axes || uses_index(kernel, axis)); axis++) {
+    for (int axis = 0; axis < 3 && (axis < axes || uses(kernel, indices[axis])); axis++) {
         char *threads = block_text(init, kernel, axis, axes);
         char *covered = covered_text(init, kernel, axis, threads);
         const struct item *rows = find_size(init, 1);
         const struct item *size =
             covered == NULL && rows != NULL && axis == 0 ? rows : find_size(init, axis);
-        bool used = uses_index(kernel, axis);
+        bool used = uses(kernel, indices[axis]);
         known = known && (!used || size != NULL);
         const char *name = size != NULL ? size->name : "";
         const char *comma = axis > 0 ? ", " : "";
@@ -706,20 +725,20 @@ static void write_expectation(struct init *init, const struct item *output, bool
         bool passed = !last && item->type != NULL && item->buffer && item->reads;
         if (!passed)
             continue;
-        append_argument(&arguments, item);
+        append_item(&arguments, item);
         fprintf(
             reference, "const %s *%s, ",
             element_cpp_name((enum element_type)element_from_name(item->type, strlen(item->type))),
             item->symbol ? item->name : item->spelt);
     }
-    alloc_append(&arguments, "%sreference", arguments[0] != '\0' ? ", " : "");
+    append_argument(&arguments, "", "reference");
     fprintf(reference, "%s *reference",
             floating ? "double" : element_cpp_name((enum element_type)type));
     for (size_t i = 0; i < init->item_count; i++) {
         const struct item *item = &init->items[i];
         if (item->buffer || item->type == NULL)
             continue;
-        append_argument(&arguments, item);
+        append_item(&arguments, item);
         fprintf(reference, ", %s %s",
                 item->truth ? "bool"
                             : element_cpp_name((enum element_type)element_from_name(
@@ -846,28 +865,32 @@ static void write_sweep(const struct init *init, FILE *out)
 
 /* --- files --- */
 
-static int refuse_existing(const char *path, struct error *error)
+static char *in_folder(const char *folder, const char *name, const char *suffix)
 {
-    return access(path, F_OK) != 0
-               ? 0
-               : error_set(error, ERROR_CONFIG,
-                           "'%s' exists and stays as it is; move it away, or name another folder "
-                           "with --output",
-                           path);
+    return strcmp(folder, ".") == 0 ? alloc_format("%s%s", name, suffix)
+                                    : alloc_format("%s/%s%s", folder, name, suffix);
 }
 
-/* Writes files of which none may exist. */
-static int write_files(char *const *paths, char *const *texts, size_t count, struct error *error)
+/* Writes files of which none may exist, and frees paths and texts. */
+static int write_files(char **paths, char **texts, size_t count, struct error *error)
 {
     int status = 0;
     for (size_t i = 0; i < count && status == 0; i++)
-        status = refuse_existing(paths[i], error);
+        if (access(paths[i], F_OK) == 0)
+            status = error_set(error, ERROR_CONFIG,
+                               "'%s' exists and stays as it is; move it away, or name another "
+                               "folder with --output",
+                               paths[i]);
     for (size_t i = 0; i < count && status == 0; i++) {
         status = write_file_make_folders(paths[i], error);
         if (status == 0)
             status = write_file_bytes(paths[i], texts[i], strlen(texts[i]), error);
         if (status == 0)
             printf("wrote %s\n", paths[i]);
+    }
+    for (size_t i = 0; i < count; i++) {
+        free(paths[i]);
+        free(texts[i]);
     }
     return status;
 }
@@ -891,9 +914,7 @@ static int write_all(struct init *init, struct error *error)
     size_t lengths[3];
     char *source = source_name(init);
     for (size_t i = 0; i < 3; i++) {
-        paths[i] = strcmp(init->folder, ".") == 0
-                       ? alloc_format("%s%s", init->name, suffixes[i])
-                       : alloc_format("%s/%s%s", init->folder, init->name, suffixes[i]);
+        paths[i] = in_folder(init->folder, init->name, suffixes[i]);
         streams[i] = alloc_stream(&texts[i], &lengths[i]);
     }
     init->out = streams[0];
@@ -904,15 +925,13 @@ static int write_all(struct init *init, struct error *error)
     write_sweep(init, streams[2]);
     for (size_t i = 0; i < 3; i++)
         (void)fclose(streams[i]);
+    char *sweep = alloc_string(paths[2]);
     int status = write_files(paths, texts, 3, error);
     if (status == 0)
         printf("%zu places to complete are marked TODO in them; this shows the next one:\n"
                "autotune check --config %s --compile\n",
-               init->gaps, paths[2]);
-    for (size_t i = 0; i < 3; i++) {
-        free(paths[i]);
-        free(texts[i]);
-    }
+               init->gaps, sweep);
+    free(sweep);
     free(source);
     return status;
 }
@@ -947,26 +966,6 @@ static int choose(struct init *init, char *const *entries, struct error *error)
     return status;
 }
 
-/* "layer_norm" of "src/LayerNorm.cu". */
-static char *template_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    const char *base = slash != NULL ? slash + 1 : path;
-    size_t length = strcspn(base, ".");
-    char *name = alloc_string("");
-    for (size_t i = 0; i < length && strlen(name) < 29; i++) {
-        bool word = i > 0 && isupper((unsigned char)base[i]) && islower((unsigned char)base[i - 1]);
-        alloc_append(&name, "%s%c", word ? "_" : "",
-                     isalnum((unsigned char)base[i]) ? tolower((unsigned char)base[i]) : '_');
-    }
-    if (!isalpha((unsigned char)name[0])) {
-        char *longer = alloc_format("k_%.26s", name);
-        free(name);
-        name = longer;
-    }
-    return name;
-}
-
 static void read_source(struct init *init)
 {
     for (size_t i = 0; i < init->source.followed_count; i++) {
@@ -988,7 +987,11 @@ static int init_source(struct init *init, char *const *entries, struct error *er
         .paths = &init->path, .path_count = 1, .roots = roots, .root_count = 1};
     int status = source_load_files(&init->source, &files, error);
     if (status == 0) {
-        init->name = template_name(init->path);
+        const char *slash = strrchr(init->path, '/');
+        char *stem = alloc_string(slash != NULL ? slash + 1 : init->path);
+        stem[strcspn(stem, ".")] = '\0';
+        init->name = lower(init, stem);
+        free(stem);
         read_source(init);
         status = choose(init, entries, error);
     }
@@ -1011,7 +1014,6 @@ static int init_source(struct init *init, char *const *entries, struct error *er
         free(init->items[i].name);
         free(init->items[i].spelt);
         free(init->items[i].type);
-        free(init->items[i].stated);
         free(init->items[i].length);
     }
     source_kernels_free(init->kernels, init->kernel_count);
@@ -1025,55 +1027,21 @@ static int init_source(struct init *init, char *const *entries, struct error *er
 
 /* --- a project --- */
 
-static const char example_source[] =
-    "#ifndef BLOCK_SIZE\n#define BLOCK_SIZE 256\n#endif\n\n"
-    "extern \"C\" __global__ void saxpy(float a, const float *x, float *y, int n)\n{\n"
-    "    for (int i = blockIdx.x * BLOCK_SIZE + threadIdx.x; i < n; i += gridDim.x * BLOCK_SIZE)\n"
-    "        y[i] += a * x[i];\n}\n\n"
-    "// Slow and obviously right.\n"
-    "extern \"C\" __global__ void saxpy_reference(float a, const float *x, const float *y, double "
-    "*reference, int n)\n{\n"
-    "    for (int i = threadIdx.x; i < n; i += blockDim.x)\n"
-    "        reference[i] = (double)a * x[i] + y[i];\n}\n";
-
-static const char example_template[] =
-    "[parameters]\nblock_size = 256            ; the compiler gets -DBLOCK_SIZE=256\n\n"
-    "[launch_parameters]\nblocks_per_sm_wanted = 4    ; used in expressions only\n\n"
-    "[problem]\nn = 2^24\na = 2.5\n\n"
-    "[buffer.x]\ntype = float\nlength = n\naccess = read\nfill = uniform(-1, 1)\n\n"
-    "[buffer.y]\ntype = float\nlength = n\naccess = read_write\nfill = uniform(-1, 1)\n\n"
-    "[launch.saxpy]\nentry = saxpy\n"
-    "grid = min(ceil_div(n, block_size), sm_count * blocks_per_sm_wanted)\n"
-    "block = block_size\narguments = float a, x, y, int32 n\n\n"
-    "[expect.y]\nreference = saxpy_reference\nblock = 1024\n"
-    "arguments = float a, x, y, reference, int32 n\ncompare = close(1e-6, 1e-6)\n\n"
-    "[metrics]\nbytes = 12 * n              ; moved by one run, for GB/s\noperations = 2 * n       "
-    "   ; for GFLOP/s\n";
-
-static const char example_sweep[] =
-    "[sweep]\ntemplates = kernels\n\n[saxpy]\nn = 2^20, 2^24\n"
-    "block_size = 64..1024 step *2\nblocks_per_sm_wanted = 1, 2, 4, 8\n";
+extern const char project_source[], project_template[],
+    project_sweep[]; /* of project/, made by CMake */
 
 static int init_project(const char *folder, struct error *error)
 {
-    static const char *const names[] = {"kernels/saxpy.cu", "kernels/saxpy.ini", "sweep.ini"};
-    static const char *const contents[] = {example_source, example_template, example_sweep};
-    char *paths[3], *texts[3];
-    for (size_t i = 0; i < 3; i++) {
-        paths[i] = strcmp(folder, ".") == 0 ? alloc_string(names[i])
-                                            : alloc_format("%s/%s", folder, names[i]);
-        texts[i] = alloc_string(contents[i]);
-    }
+    char *paths[] = {in_folder(folder, "kernels/saxpy.cu", ""),
+                     in_folder(folder, "kernels/saxpy.ini", ""),
+                     in_folder(folder, "sweep.ini", "")};
+    char *texts[] = {alloc_string(project_source), alloc_string(project_template),
+                     alloc_string(project_sweep)};
     int status = write_files(paths, texts, 3, error);
     if (status == 0)
-        printf("results go into results/ of the folder from which autotune runs; next:\n%s%s%s"
+        printf("results go into results/ of the folder from which autotune runs; next, in '%s':\n"
                "autotune --config sweep.ini\n",
-               strcmp(folder, ".") == 0 ? "" : "cd ", strcmp(folder, ".") == 0 ? "" : folder,
-               strcmp(folder, ".") == 0 ? "" : "\n");
-    for (size_t i = 0; i < 3; i++) {
-        free(paths[i]);
-        free(texts[i]);
-    }
+               folder);
     return status;
 }
 
