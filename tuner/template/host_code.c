@@ -127,7 +127,8 @@ static void read_tokens(struct removal *removal, size_t file)
     struct source_lexer lexer;
     enum token_kind kind;
     size_t directive = SIZE_MAX; /* where it began */
-    source_lexer_init(&lexer, removal->code->texts[file]);
+    const char *text = removal->code->texts[file];
+    source_lexer_init(&lexer, text + (strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0));
     do {
         kind = source_lexer_next(&lexer);
         if (kind == TOKEN_DIRECTIVE)
@@ -838,6 +839,7 @@ static char *remaining_text(const struct removal *removal, size_t file, bool use
     char *text = NULL;
     size_t length = 0;
     FILE *stream = alloc_stream(&text, &length);
+    from += strncmp(from, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* a byte order mark */
     if (file < removal->code->unit_count)
         fprintf(stream, "%s%s#line 1\n", prelude, uses_std ? standard_prelude : "");
     for (size_t i = 0; i < tokens->count; i++) {

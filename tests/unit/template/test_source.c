@@ -186,6 +186,7 @@ UNIT_TEST_WITH(ignored_host_code_makes_no_version, scratch_enter, scratch_leave)
         "extern \"C\" int printf(const char *, ...);",
         "auto f() -> int { return 1; }",
         "MACRO(module, m) { m.def(R\"(})\"); }",
+
         "/* a comment */",
         "constexpr int two() { return 2; }",
         "__host__ __forceinline__ int h(int a[2]) noexcept(true) { return a[0]; }",
