@@ -49,7 +49,7 @@ section() {
     cp Kernels.cu before.cu
     expect 0 init Kernels.cu sum
     has out "wrote kernels.ini" "wrote kernels_reference.cu" "wrote kernels_sweep.ini" \
-        "1 places" "autotune check --config kernels_sweep.ini --compile"
+        "1 places" "autotune check kernels_sweep.ini --compile"
     cmp Kernels.cu before.cu
     equal "$(section kernel kernels.ini)" "source = kernels_reference.cu host_code = ignore "
     equal "$(section problem kernels.ini)" "n = 2^22 eps = 1e-5 "

@@ -929,7 +929,7 @@ static int write_all(struct init *init, struct error *error)
     int status = write_files(paths, texts, 3, error);
     if (status == 0)
         printf("%zu places to complete are marked TODO in them; this shows the next one:\n"
-               "autotune check --config %s --compile\n",
+               "autotune check %s --compile\n",
                init->gaps, sweep);
     free(sweep);
     free(source);
@@ -1040,7 +1040,7 @@ static int init_project(const char *folder, struct error *error)
     int status = write_files(paths, texts, 3, error);
     if (status == 0)
         printf("results go into results/ of the folder from which autotune runs; next, in '%s':\n"
-               "autotune --config sweep.ini\n",
+               "autotune sweep.ini\n",
                folder);
     return status;
 }
