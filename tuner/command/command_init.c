@@ -163,18 +163,19 @@ static void read_numbers(struct init *init, const struct source_file *file, bool
 
 /* A size in the template's words: numbers as parameters, or as their values if they are none; NULL if there is
  * another name. A new string. */
-static char *translate(const struct init *init, const char *text)
+/* NOLINTNEXTLINE(misc-no-recursion): to a limited depth */
+static char *translate_to(const struct init *init, const char *text, int depth)
 {
     struct source_lexer lexer;
     enum token_kind kind;
     char *expression = alloc_string("");
-    bool known = strlen(text) < 4096; /* a macro that names itself */
+    bool known = depth > 0;
     source_lexer_init(&lexer, text);
     while (known && (kind = source_lexer_next(&lexer)) != TOKEN_END) {
         const struct number *number = find_number(init, lexer.token);
         char *inner = NULL;
-        if (number != NULL && number->text != NULL && strcmp(number->text, text) != 0)
-            inner = translate(init, number->text);
+        if (number != NULL && number->text != NULL)
+            inner = translate_to(init, number->text, depth - 1);
         else if (number != NULL && number->text == NULL)
             inner =
                 number->guarded ? alloc_string(number->name) : alloc_format("%ld", number->value);
@@ -190,6 +191,12 @@ static char *translate(const struct init *init, const char *text)
         return expression;
     free(expression);
     return NULL;
+}
+
+static char *translate(const struct init *init, const char *text)
+{
+    enum { MACROS_DEEP = 8 };
+    return translate_to(init, text, MACROS_DEEP);
 }
 
 /* --- parameters of kernels --- */
@@ -599,28 +606,32 @@ static void write_buffer(struct init *init, const struct item *item)
     free(usual);
 }
 
-static char *entry_text(struct init *init, const struct source_kernel *kernel)
+/* The value of a template's parameter of this number: a macro of a number, or float for a type of buffers. */
+static void append_value(char **entry, const struct init *init, const struct source_kernel *kernel,
+                         int index)
 {
-    char *entry = alloc_format(
-        "%s%s%s", !kernel->is_c && kernel->scope[0] == '\0' && kernel->type_count == 0 ? "::" : "",
-        kernel->is_c ? "" : kernel->scope, kernel->name);
+    const char *text = kernel->types[index];
+    char *spelt = declared_name(text);
+    const struct number *number = find_number(init, spelt);
+    bool type = strncmp(text, "typename", 8) == 0 || strncmp(text, "class", 5) == 0;
+    bool usual = strlen(spelt) == 1 || strstr(spelt, "type") != NULL;
+    for (size_t i = 0; i < kernel->signature.count; i++)
+        usual = usual || kernel->signature.parameters[i].type_parameter == index;
+    for (const char *at = number != NULL ? number->name : ""; *at != '\0'; at++)
+        alloc_append(entry, "%c", toupper((unsigned char)*at));
+    if (number == NULL)
+        alloc_append(entry, "%s%s", type && usual ? "float" : "TODO_", type && usual ? "" : spelt);
+    free(spelt);
+}
+
+static char *entry_text(const struct init *init, const struct source_kernel *kernel)
+{
+    bool mangled = !kernel->is_c && kernel->scope[0] == '\0' && kernel->type_count == 0;
+    char *entry = alloc_format("%s%s%s", mangled ? "::" : "", kernel->is_c ? "" : kernel->scope,
+                               kernel->name);
     for (size_t i = 0; i < kernel->type_count; i++) {
-        char *spelt = declared_name(kernel->types[i]);
-        const struct number *number = find_number(init, spelt);
-        bool type = strncmp(kernel->types[i], "typename", 8) == 0 ||
-                    strncmp(kernel->types[i], "class", 5) == 0;
-        bool of_parameter = false;
-        for (size_t j = 0; j < kernel->signature.count; j++)
-            of_parameter = of_parameter || kernel->signature.parameters[j].type_parameter == (int)i;
         alloc_append(&entry, "%s", i == 0 ? "<" : ", ");
-        for (const char *at = number != NULL ? number->name : ""; *at != '\0'; at++)
-            alloc_append(&entry, "%c", toupper((unsigned char)*at));
-        if (number == NULL && type &&
-            (of_parameter || strlen(spelt) == 1 || strstr(spelt, "type") != NULL))
-            alloc_append(&entry, "float");
-        else if (number == NULL)
-            alloc_append(&entry, "TODO_%s", spelt);
-        free(spelt);
+        append_value(&entry, init, kernel, (int)i);
     }
     alloc_append(&entry, "%s", kernel->type_count > 0 ? ">" : "");
     return entry;
@@ -782,9 +793,8 @@ static void write_metrics(const struct init *init)
     free(length);
 }
 
-static void write_template(struct init *init, const char *source, FILE *reference)
+static void write_kernel(const struct init *init, const char *source)
 {
-    size_t outputs = 0;
     char *define = alloc_string("");
     for (size_t i = 0; i < init->number_count; i++) { /* macros that are not in capitals */
         const struct number *number = &init->numbers[i];
@@ -797,12 +807,17 @@ static void write_template(struct init *init, const char *source, FILE *referenc
     }
     fprintf(init->out,
             "; Written by `autotune init` from the kernels of %s.\n[kernel]\nsource = "
-            "%s_reference.cu\n",
-            source, init->name);
-    if (init->source.left_out_count > 0)
-        fputs("host_code = ignore\n", init->out);
+            "%s_reference.cu\n%s",
+            source, init->name, init->source.left_out_count > 0 ? "host_code = ignore\n" : "");
     if (define[0] != '\0')
         fprintf(init->out, "define = %s\n", define);
+    free(define);
+}
+
+static void write_template(struct init *init, const char *source, FILE *reference)
+{
+    size_t outputs = 0;
+    write_kernel(init, source);
     write_numbers(init);
     write_problem(init);
     for (size_t i = 0; i < init->item_count; i++) {
@@ -820,7 +835,6 @@ static void write_template(struct init *init, const char *source, FILE *referenc
         gap(init, "the name of the output here instead of 'output', and its reference");
     }
     write_metrics(init);
-    free(define);
 }
 
 /* Powers of two around a number of threads, small numbers for what a thread does, or the value alone. */

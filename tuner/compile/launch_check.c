@@ -271,8 +271,8 @@ static bool refuses_host_code(const char *text)
 static int propose_ignoring(const struct source *source, const char *log, struct error *error)
 {
     int status = 0;
-    int line;
-    const char *text;
+    int line = 0;
+    const char *text = "";
     for (char *path; status == 0 && (path = next_error(&log, &line, &text)) != NULL; free(path)) {
         if (own_path(source, path) == NULL || !refuses_host_code(text))
             continue;
@@ -289,8 +289,8 @@ static int propose_ignoring(const struct source *source, const char *log, struct
 /* If the first error is about a name, it may be one that was left out, or one of a header that was. */
 static int name_left_out(const struct source *source, const char *log, struct error *error)
 {
-    int line;
-    const char *text;
+    int line = 0;
+    const char *text = "";
     char *path = next_error(&log, &line, &text);
     const char *own = path != NULL ? own_path(source, path) : NULL;
     char *whole = path != NULL ? alloc_string_n(text, strcspn(text, "\n")) : alloc_string("");

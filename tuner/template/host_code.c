@@ -7,6 +7,7 @@
 
 #include <fnmatch.h>
 #include <search.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +150,7 @@ static void read_tokens(struct removal *removal, size_t file)
 }
 
 /* Whether the word, or what it stands for as a macro, is one of these. */
+/* NOLINTNEXTLINE(misc-no-recursion): a macro is visited once at a time */
 static bool means(struct word *word, const char *const *texts)
 {
     bool found = is_one_of(word, texts);
@@ -372,6 +374,18 @@ static void read_macro(struct state *state, struct word *word)
 
 static void read_name(struct parsing *parsing, size_t at)
 {
+    static const struct {
+        const char *text;
+        size_t flag;
+    } flags[] = {{"const", offsetof(struct state, constant)},
+                 {"namespace", offsetof(struct state, names_space)},
+                 {"typedef", offsetof(struct state, typedef_)},
+                 {"concept", offsetof(struct state, concept)},
+                 {"auto", offsetof(struct state, automatic)},
+                 {"friend", offsetof(struct state, friendly)},
+                 {"operator", offsetof(struct state, operator_)},
+                 {"virtual", offsetof(struct state, virtual_)},
+                 {"std", offsetof(struct state, standard)}};
     static const char *const fixed[] = {"constexpr", "consteval", NULL};
     static const char *const classes[] = {"struct", "class", "union", NULL};
     static const char *const asserts[] = {"static_assert", "_Static_assert", "asm", NULL};
@@ -383,26 +397,18 @@ static void read_name(struct parsing *parsing, size_t at)
     bool first = state->first == at;
     if (first)
         read_macro(state, word);
-    state->device = state->device || (state->body == 0 && !state->equals && means_device(word));
-    state->device_inside = state->device_inside || means(word, spaces);
-    state->constexpr_ = state->constexpr_ || means(word, fixed);
-    state->constant = state->constant || is(word, "const");
-    state->class_key = state->class_key || (head && is_one_of(word, classes));
-    state->enumeration =
-        state->enumeration || (head && is(word, "enum") && !is(previous, "extern"));
-    state->names_space = state->names_space || is(word, "namespace");
-    state->alias = state->alias || (head && is(word, "using"));
-    state->typedef_ = state->typedef_ || is(word, "typedef");
-    state->concept = state->concept || is(word, "concept");
-    state->asserts = state->asserts || (first && is_one_of(word, asserts));
-    state->automatic = state->automatic || is(word, "auto");
-    state->friendly = state->friendly || is(word, "friend");
-    state->operator_ = state->operator_ || is(word, "operator");
-    state->virtual_ = state->virtual_ || is(word, "virtual");
-    state->standard = state->standard || is(word, "std");
-    state->defaulted =
-        state->defaulted || (is(previous, "=") && (is(word, "default") || is(word, "delete")));
-    state->instantiates = state->instantiates || (is(previous, "template"));
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (is(word, flags[i].text))
+            *(bool *)((char *)state + flags[i].flag) = true;
+    state->device |= state->body == 0 && !state->equals && means_device(word);
+    state->device_inside |= means(word, spaces);
+    state->constexpr_ |= means(word, fixed);
+    state->class_key |= head && is_one_of(word, classes);
+    state->enumeration |= head && is(word, "enum") && !is(previous, "extern");
+    state->alias |= head && is(word, "using");
+    state->asserts |= first && is_one_of(word, asserts);
+    state->defaulted |= is(previous, "=") && (is(word, "default") || is(word, "delete"));
+    state->instantiates |= is(previous, "template");
     if (is(word, "template") && !is_one_of(previous, members))
         state->annotate = SIZE_MAX;
     else if (state->annotate == SIZE_MAX && !is(word, "extern"))
@@ -469,12 +475,11 @@ static void open_brace(struct parsing *parsing, size_t at)
     const struct token *last = state->last != SIZE_MAX ? &parsing->tokens[state->last] : NULL;
     bool initialises =
         state->initialisers && last != NULL && (last->kind == TOKEN_NAME || is(last->word, ">"));
-    if (state->names_space && !state->alias) {
-        if (last != NULL)
-            last->word->is_namespace = true;
-        open_scope(parsing, false);
-    } else if (last != NULL && last->kind == TOKEN_TEXT &&
-               is(parsing->tokens[state->first].word, "extern") && !state->parameters) {
+    bool linkage = last != NULL && last->kind == TOKEN_TEXT && !state->parameters &&
+                   is(parsing->tokens[state->first].word, "extern");
+    if (state->names_space && last != NULL)
+        last->word->is_namespace = true;
+    if ((state->names_space && !state->alias) || linkage) {
         open_scope(parsing, false);
     } else if (state->class_key && !state->enumeration && !state->parameters && !state->equals) {
         open_scope(parsing, true);
@@ -504,9 +509,7 @@ static void read_inside(struct parsing *parsing, size_t at)
         if (state->depth > 0)
             return;
         state->last = at;
-        if (state->in_body && is(word, "}"))
-            end_at(parsing, at + 1);
-        else if (state->whole_macro && !is(token[1].word, "{"))
+        if ((state->in_body && is(word, "}")) || (state->whole_macro && !is(token[1].word, "{")))
             end_at(parsing, at + 1);
         else
             state->whole_macro = false;
@@ -677,6 +680,7 @@ static void parse_file(struct removal *removal, size_t file)
 /* --- what stays --- */
 
 /* A macro's name stands for all that it may become. */
+/* NOLINTNEXTLINE(misc-no-recursion): each word is marked once */
 static void mark(struct word *word, bool unevaluated)
 {
     bool *flag = unevaluated ? &word->unevaluated : &word->live;
