@@ -1078,8 +1078,8 @@ int command_init(int argc, const char **argv, struct error *error)
     const struct command_line line = {
         table, TAKES_ARGUMENTS,
         "init [FILE.cu [ENTRY...]]\n\n"
-        "Writes a template and a sweep for kernels of a source, which stays as it is, and a\n"
-        "file for the reference. What cannot be known from the source is left as a gap,\n"
+        "Writes a template and a sweep for kernels of a source, which stays as it is,\n"
+        "and a file for the reference. What the source does not say is left as a gap,\n"
         "marked TODO. Several entries are launches that run one after another.\n"
         "Without a file, writes a project with an example: kernels/ and sweep.ini.\n\n"
         "Example: autotune init saxpy.cu saxpy",
