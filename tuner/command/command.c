@@ -177,7 +177,7 @@ static int parse(int argc, const char **argv, const char *command, const struct 
         poptPrintHelp(context, stdout, 0);
     for (const struct poptOption *option = line->options;
          option->longName != NULL && status == 0 && !help_asked; option++) {
-        int kind = option->argInfo & POPT_ARG_MASK;
+        unsigned kind = option->argInfo & POPT_ARG_MASK;
         const char *value = kind == POPT_ARG_STRING ? *(char *const *)option->arg : NULL;
         if (kind == POPT_ARG_ARGV && *(char **const *)option->arg != NULL)
             value = (*(char **const *)option->arg)[0];
