@@ -49,7 +49,7 @@ cd "$work/saxpy"
 if [ "$part" = gpu ]; then
     autotune devices >"$work/devices" 2>&1 || { echo "skipped: $(cat "$work/devices")"; exit 77; }
     autotune sweep.ini --top 3
-    choice=()
+    choice=(--gpu "$(sed -n 's/^gpu = //p' results/tuned.ini)")
 else
     pretend_tuned
     choice=(--gpu "NVIDIA H200")

@@ -137,7 +137,7 @@ def look_ups():
     same = per_call(lambda: table.find("reduce_sum", n=5000, value_type="float"), 1000)
     say(f"look-up: the very first {first:.1f} us, a new question {median:.1f} us, one seen before {again:.2f} us; "
         f"on the current context's GPU {current:.1f} us and {same:.2f} us")
-    assert median <= 25 and again <= 2 and same <= 2
+    assert median <= 25 and again <= 2 and same <= 3  # the last asks the driver whose context this is
 
 
 def launches(folder):

@@ -42,7 +42,8 @@ struct bundle {
     size_t loaded_count;
     struct single_compile builder;
     size_t cubins;
-    size_t compiled; /* of these; the others were in the cache */
+    size_t compiled;       /* of these; the others were in the cache */
+    size_t other_toolkits; /* of these, of another one than they were tuned with */
 };
 
 /* A file that is noted again counts once, because templates share headers. */
@@ -191,16 +192,18 @@ static char *cubin_path(const struct bundle *bundle, const struct tuned_entry *e
                               index + 1);
 }
 
-/* If the toolkit that compiles is not the one of the tuning, says so, and in the bundle's entry. */
+/* If the toolkit that compiles is not the one of the tuning, says so once, and in the bundle's entry. */
 static int note_toolkit(struct bundle *bundle, struct tuned_entry *entry, struct error *error)
 {
     const char *nvrtc;
     int status = compile_pool_nvrtc_version(bundle->builder.pool, &nvrtc, error);
     if (status != 0 || strcmp(nvrtc, entry->nvrtc) == 0)
         return status;
-    fprintf(stderr,
+    if (bundle->other_toolkits++ == 0)
+        fprintf(
+            stderr,
             "autotune: [%s] was tuned with NVRTC and headers %s and is compiled with %s, so its "
-            "time may differ; tune again\n",
+            "time may differ; tune again (said once; the bundle's entries say it of each)\n",
             entry->section, entry->nvrtc, nvrtc);
     free(entry->nvrtc);
     entry->nvrtc = alloc_string(nvrtc);
