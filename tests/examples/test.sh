@@ -48,6 +48,9 @@ cp -r "$here/saxpy" "$work"
 cd "$work/saxpy"
 if [ "$part" = gpu ]; then
     autotune devices >"$work/devices" 2>&1 || { echo "skipped: $(cat "$work/devices")"; exit 77; }
+    cp -r "$here/update" "$work"
+    (cd "$work/update" && autotune sweep.ini --top 3 | tee "$work/output")
+    says "$work/output" '^20 variants of 20 .*: [0-9]* measured\(, [0-9]* duplicate\)*$' # all are right
     autotune sweep.ini --top 3
     choice=(--gpu "$(sed -n 's/^gpu = //p' results/tuned.ini)")
 else
