@@ -8,9 +8,11 @@
 #include "compile/nvrtc.h"
 #include "template/compiler_option.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int compare_text(const void *a, const void *b)
 {
@@ -54,6 +56,65 @@ bool application_cached(const char *cache, const struct source *source,
     return cached;
 }
 
+/* --- sources without their host code --- */
+
+static int copy_file(const char *folder, const struct source_file *file, struct error *error)
+{
+    char *copy = alloc_format("%s%s", folder, file->path);
+    char *text = alloc_format("#line 1 \"%s\"\n%s", file->path, file->text);
+    int status = write_file_make_folders(copy, error);
+    if (status == 0)
+        status = write_file_bytes(copy, text, strlen(text), error);
+    free(text);
+    free(copy);
+    return status;
+}
+
+/* What an #include needs besides; as the compile worker does. */
+static int copy_way(const char *folder, const struct source_way *way, struct error *error)
+{
+    bool link = way->kind == SOURCE_WAY_LINK;
+    char *copy = alloc_format("%s%s%s", folder, way->path, link ? "" : "/.");
+    char *there =
+        alloc_format("%s%s", link && way->target[0] == '/' ? folder : "", link ? way->target : "");
+    int status = way->kind == SOURCE_WAY_NAME ? 0 : write_file_make_folders(copy, error);
+    if (status == 0 && link && symlink(there, copy) != 0 && errno != EEXIST)
+        status = error_set_errno(error, ERROR_RECORD, "cannot create '%s'", copy);
+    free(copy);
+    free(there);
+    return status;
+}
+
+/* Compiles from copies of the files in a new folder, since the files themselves have the host's code, too. */
+static int compile_copies(struct nvrtc *nvrtc, const struct source *source,
+                          const struct nvrtc_job *job, struct compilation *compilation,
+                          struct error *error)
+{
+    const char *temporary = getenv("TMPDIR");
+    char *folder = alloc_format("%s/autotune-XXXXXX",
+                                temporary != NULL && temporary[0] == '/' ? temporary : "/tmp");
+    const char **names = NULL;
+    size_t count = 0;
+    int status = mkdtemp(folder) != NULL
+                     ? 0
+                     : error_set_errno(error, ERROR_RECORD, "cannot create '%s'", folder);
+    for (size_t i = 1; i < source->file_count && status == 0; i++)
+        status = copy_file(folder, &source->files[i], error);
+    for (size_t i = 0; i < source->way_count && status == 0; i++) {
+        status = copy_way(folder, &source->ways[i], error);
+        if (source->ways[i].kind == SOURCE_WAY_NAME)
+            *ARRAY_APPEND(names, count) = source->ways[i].path;
+    }
+    nvrtc_set_root(nvrtc, folder, names, count);
+    if (status == 0)
+        status = nvrtc_compile(nvrtc, job, compilation, error);
+    nvrtc_set_root(nvrtc, "", NULL, 0);
+    write_file_remove_folder(folder);
+    free(names);
+    free(folder);
+    return status;
+}
+
 int application_compile_source(struct application_compiler *compiler, const struct source *source,
                                const struct options *options, const char *arch,
                                const char *tuned_with, struct compilation *compilation,
@@ -75,14 +136,15 @@ int application_compile_source(struct application_compiler *compiler, const stru
         own = cache_path(compiler->cache, source, options, arch, nvrtc_build(compiler->nvrtc));
         *compiled = !read_cached(own, compilation);
     }
+    const struct nvrtc_job job = {.name = source->files[0].path,
+                                  .text = source->files[0].text,
+                                  .arch = arch,
+                                  .options = (const char *const *)options->items,
+                                  .option_count = options->count};
     if (*compiled)
-        status = nvrtc_compile(compiler->nvrtc,
-                               &(struct nvrtc_job){.name = source->files[0].path,
-                                                   .text = source->files[0].text,
-                                                   .arch = arch,
-                                                   .options = (const char *const *)options->items,
-                                                   .option_count = options->count},
-                               compilation, error);
+        status = source->root_count > 0
+                     ? compile_copies(compiler->nvrtc, source, &job, compilation, error)
+                     : nvrtc_compile(compiler->nvrtc, &job, compilation, error);
     if (status == 0 && *compiled) /* from the headers as they are now */
         status = source_check(source, error);
     if (status == 0 && compilation->cubin == NULL)

@@ -1,7 +1,13 @@
 #include "compile/application.h"
 
+#include "base/alloc.h"
+#include "template/template_load.h"
+#include "template/variant.h"
+
 #include "unit/scratch.h"
 #include "unit/test.h"
+
+#include <sys/stat.h>
 
 static char cubin[] = "the cubin of a variant";
 
@@ -45,6 +51,43 @@ UNIT_TEST_WITH(test_it_is_read_for_what_it_was_compiled_from, scratch_enter, scr
     expect(&(struct cubin_origin){&source, &other, 90}, "compiled from something else");
     expect(&(struct cubin_origin){&other_source, &first, 90}, "compiled from something else");
     expect(&(struct cubin_origin){&source, &first, 80}, "compiled from something else");
+}
+
+/* An application compiles what the tuner has compiled, headers included. */
+UNIT_TEST_WITH(host_code_is_not_compiled_in_applications, scratch_enter, scratch_leave)
+{
+    struct template template;
+    struct error error = {0};
+    struct options options;
+    struct application_compiler compiler = {.cache = alloc_string("cache")};
+    struct compilation compilation = {0};
+    bool compiled = false;
+    assert_int_equal(mkdir("sub", 0700), 0);
+    scratch_write("sub/a.cuh",
+                  "#include <vector>\nvoid f() { k<<<1, 1>>>(std::vector<int>()); }\n");
+    char *folder = realpath("sub", NULL);
+    char *text =
+        alloc_format("#include \"sub/../sub/a.cuh\"\n#include \"%s/a.cuh\"\nint main() {}\n"
+                     "extern \"C\" __global__ void k(float *x) { *x = 1; }\n",
+                     folder);
+    scratch_write("k.cu", text);
+    scratch_write("k.ini", "[kernel]\nhost_code = ignore\n[buffer.x]\ntype = float\nlength = 1\n"
+                           "access = write\n[launch.k]\nentry = k\ngrid = 1\nblock = 1\n"
+                           "arguments = x\n[expect.x]\nreference = constant(1)\ncompare = exact\n");
+    assert_int_equal(template_load(&template, "k.ini", &error), 0);
+    const struct bindings none = {0};
+    assert_int_equal(variant_options(&template, &none, &none, &options, &error), 0);
+    if (application_compile_source(&compiler, &template.source, &options, "sm_90", "", &compilation,
+                                   &compiled, &error) != 0)
+        fail_msg("%s", error.message);
+    assert_true(compiled);
+    assert_non_null(compilation.cubin);
+    compilation_release(&compilation);
+    options_release(&options);
+    template_release(&template);
+    application_compiler_release(&compiler);
+    free(folder);
+    free(text);
 }
 
 UNIT_TEST_WITH(test_its_cpp_names_come_with_it, scratch_enter, scratch_leave)
