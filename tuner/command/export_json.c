@@ -45,9 +45,6 @@ int export_variant(const struct command_query *query,
                    struct export_variant *variant, struct error *error)
 {
     const struct tuned_query *asked = &query->query;
-    const struct tuned_value *parameters =
-        match != NULL ? match->parameters : configuration->parameters;
-    size_t count = match != NULL ? match->parameter_count : configuration->parameter_count;
     char *path =
         find_template(query, configuration != NULL ? configuration->template_name : query->kernel);
     struct bindings values = {0};
@@ -60,11 +57,13 @@ int export_variant(const struct command_query *query,
         template_release(&variant->template);
         variant->known = false;
     }
-    if (match != NULL)
+    if (match != NULL) {
         bind_values(asked->problem, asked->problem_count, &values);
-    else
+        bind_values(match->parameters, match->parameter_count, &values);
+    } else {
         bind_values(configuration->problem, configuration->problem_count, &values);
-    bind_values(parameters, count, &values);
+        bind_values(configuration->parameters, configuration->parameter_count, &values);
+    }
     if (variant->known)
         status = build_bind(&variant->template, &values, false, &variant->parameters,
                             &variant->problem, error);

@@ -111,6 +111,7 @@ static void assert_elements(struct probing *probing, const struct argument *argu
 }
 
 /* `value` is an lvalue; `place` is "member 2 of parameter 1 of kernel 'k'". */
+/* NOLINTNEXTLINE(misc-no-recursion): structs nest to a limited depth */
 static void probe_member(struct probing *probing, const struct argument *argument,
                          const char *value, const char *place)
 {
@@ -151,6 +152,7 @@ static void probe_member(struct probing *probing, const struct argument *argumen
 }
 
 /* The members of the lvalue `value`. */
+/* NOLINTNEXTLINE(misc-no-recursion): as probe_member() */
 static void probe_struct(struct probing *probing, const struct argument *argument,
                          const char *value, const char *place)
 {
@@ -270,7 +272,7 @@ static const struct launch *launch_at(const struct template *template, size_t in
     index -= template->launch_count;
     for (size_t i = 0; template_helper(template, i, &helper); i++) {
         if (index < helper.count)
-            return &helper.launches[index];
+            return helper.launches + index;
         index -= helper.count;
     }
     return NULL;

@@ -339,19 +339,19 @@ static int check_helper(void *user, const struct launch *launch, struct error *e
 
 /* Variants may have run on the data before. A helper finds it as every variant does, and leaves it
  * so. */
-static int run_helper(const struct making *making, struct helper_run *run,
-                      struct device_buffer *own, size_t own_count)
+static int run_helper(const struct making *making, struct helper_run run, struct device_buffer *own,
+                      size_t own_count)
 {
     const struct data_store *store = making->store;
     struct error *error = making->error;
     struct running running = {
         .making = making,
-        .what = run->what,
+        .what = run.what,
         .own = own,
         .own_count = own_count,
         .before = alloc_zeroed(store->template->buffer_count, sizeof *running.before)};
-    run->after = check_helper;
-    run->user = &running;
+    run.after = check_helper;
+    run.user = &running;
     int status = device_data_restore(making->data, store->device, error);
     for (size_t i = 0; i < own_count && status == 0; i++) /* a variant may have damaged them */
         status = device_buffer_guard(store->device, &own[i], GUARD_PATTERN, error);
@@ -365,7 +365,7 @@ static int run_helper(const struct making *making, struct helper_run *run,
         if (making->data->buffers[i].base != 0)
             status = look(making, &making->data->buffers[i], running.before[i]);
     if (status == 0)
-        status = helper_code_run(store->helpers, run, &making->scope, error);
+        status = helper_code_run(store->helpers, &run, &making->scope, error);
     free(running.before);
     return status != 0 ? status : device_data_restore(making->data, store->device, error);
 }
@@ -382,7 +382,7 @@ static int fill_by_kernel(const struct making *making, struct data_item *item)
     int status = device_buffer_poison(store->device, &item->buffer,
                                       element_poison(item->buffer.type), making->error);
     if (status == 0)
-        status = run_helper(making, &run, &item->buffer, 1);
+        status = run_helper(making, run, &item->buffer, 1);
     if (status == 0)
         status = sum_item(making, item);
     if (status == 0 && item->buffer.length > 0 && item->sums[SUM_POISONED] == item->buffer.length)
@@ -508,7 +508,7 @@ static int run_reference(const struct making *making, size_t member)
             *ARRAY_APPEND(own, count) = scratch[i];
     run.scratch = scratch;
     if (status == 0)
-        status = run_helper(making, &run, own, count);
+        status = run_helper(making, run, own, count);
     for (size_t i = 0; i < template->buffer_count; i++)
         device_buffer_free(store->device, &scratch[i]);
     free(scratch);

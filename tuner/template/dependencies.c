@@ -20,6 +20,7 @@ static uint64_t of_type(const struct template *template, const char *type)
     return parameter != NULL ? UINT64_C(1) << (parameter - template->parameters) : 0;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): structs nest to a limited depth */
 static uint64_t of_argument(const struct template *template, const struct argument *argument)
 {
     uint64_t set = named_by(template, &argument->expression, 1) |

@@ -282,6 +282,7 @@ static const struct scope *bind_index(const struct argument *argument, const str
 }
 
 /* A scalar, an address, a struct or an array, which is at `offset` of the whole argument. */
+/* NOLINTNEXTLINE(misc-no-recursion): structs nest to a limited depth */
 static void read_member(struct reading *reading, const struct argument *argument, size_t offset,
                         struct step_argument *whole)
 {

@@ -216,6 +216,7 @@ bool argument_has_buffer(const struct argument *argument)
            argument->kind == ARGUMENT_TENSOR_MAP;
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): structs nest to a limited depth */
 bool argument_uses_buffer(const struct argument *argument, const char *name)
 {
     bool uses = argument_has_buffer(argument) && expression_depends(argument->expression, name);
@@ -251,6 +252,7 @@ static char *plain_text(const struct argument *argument)
     }
 }
 
+/* NOLINTNEXTLINE(misc-no-recursion): structs nest to a limited depth */
 char *argument_text(const struct argument *argument)
 {
     const char *separator = "";

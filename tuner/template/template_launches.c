@@ -71,6 +71,7 @@ static void read_pointers(struct loader *loader, const char *inner, const struct
 
 /* --- structs --- */
 
+/* NOLINTNEXTLINE(misc-no-recursion): structs nest to a limited depth */
 static bool are_alike(const struct argument *a, const struct argument *b)
 {
     bool alike = a->kind == b->kind && a->type == b->type && a->is_condition == b->is_condition &&

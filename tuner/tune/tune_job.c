@@ -80,22 +80,40 @@ static int do_on_team(struct tuning *tuning, struct tuning_job *job,
     }
 }
 
-static int measure_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
+/* Waits for the code without which the problem cannot be opened, and checks it. `*ready` is false
+ * if time ran out before. */
+static int wait_for_code(struct tuning *tuning, struct tuning_job *job, bool *ready,
+                         struct error *error)
 {
-    int64_t finals_ns;
-    bool goes_on;
-    timings_stage(tuning->timings,
-                  TIMING_COMPILE); /* of what the problem cannot be opened without */
+    timings_stage(tuning->timings, TIMING_COMPILE);
     int status = wait_for(tuning, job, tuning->support, "the tuner's own kernels", error);
     if (status == 0 && job->reference != NULL)
         status = wait_for(tuning, job, job->reference, "the source, with its defaults,", error);
     if (status == 0 && job->probe != NULL)
         status = compile_pool_wait_until(tuning->pool, job->probe,
                                          allowance_end(&tuning->allowance), error);
-    bool ready = tuning->support->done && (job->reference == NULL || job->reference->done) &&
-                 (job->probe == NULL || job->probe->done);
-    if (status == 0 && ready)
-        status = tuning_job_check_references(job, error);
+    *ready = tuning->support->done && (job->reference == NULL || job->reference->done) &&
+             (job->probe == NULL || job->probe->done);
+    return status == 0 && *ready ? tuning_job_check_references(job, error) : status;
+}
+
+/* Keeps what the team saw of its GPUs. */
+static void keep_conditions(const struct tuning *tuning, struct tuning_job *job)
+{
+    struct gpu_conditions *earlier = &job->study.conditions; /* by the record, in another run */
+    struct gpu_conditions now = team_conditions(tuning->team);
+    now.dropped_samples += earlier->dropped_samples;
+    now.throttled_samples += earlier->throttled_samples;
+    if (now.known || !earlier->known)
+        *earlier = now;
+}
+
+static int measure_job(struct tuning *tuning, struct tuning_job *job, struct error *error)
+{
+    int64_t finals_ns;
+    bool goes_on;
+    bool ready;
+    int status = wait_for_code(tuning, job, &ready, error);
     int64_t open_ns = clock_ns();
     if (status == 0 && ready)
         status = open_problem(tuning, job, error);
@@ -124,12 +142,7 @@ static int measure_job(struct tuning *tuning, struct tuning_job *job, struct err
         return status;
     if (tuning_client(tuning)->empty_batch_ns > 0)
         job->study.empty_batch_ns = tuning_client(tuning)->empty_batch_ns;
-    struct gpu_conditions *earlier = &job->study.conditions; /* by the record, in another run */
-    struct gpu_conditions now = team_conditions(tuning->team);
-    now.dropped_samples += earlier->dropped_samples;
-    now.throttled_samples += earlier->throttled_samples;
-    if (now.known || !earlier->known)
-        *earlier = now;
+    keep_conditions(tuning, job);
     return 0;
 }
 

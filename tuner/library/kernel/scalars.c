@@ -21,6 +21,7 @@ static bool map_uses(const struct tensor_map_options *map, const char *name)
 }
 
 /* What of an argument, besides its scalars, depends on it; NULL: nothing. */
+/* NOLINTNEXTLINE(misc-no-recursion): structs nest to a limited depth */
 static const char *object_uses(const struct argument *argument, const char *name)
 {
     const char *found = NULL;
@@ -167,6 +168,7 @@ static bool add_place(struct loaded_kernel *kernel, struct scalar_place place)
 
 /* The scalars of an argument, or of a member of one, that cannot be evaluated again; 0 if there are none. `place` says
  * where it is. */
+/* NOLINTNEXTLINE(misc-no-recursion): structs nest to a limited depth */
 static uint64_t add_places(struct loaded_kernel *kernel, const struct argument *argument,
                            struct scalar_place place)
 {
