@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/suggestion.h"
 #include "compile/cubin_elf.h"
+#include "template/compiler_option.h"
 #include "template/host_code.h"
 #include "template/problem_check.h"
 #include "template/source_signature.h"
@@ -205,14 +206,10 @@ static int check_limits(const struct launch_check *check, const struct step *ste
 /* The line of the first launch or helper of `entry`. */
 static int entry_line(const struct template *template, const char *entry)
 {
-    for (size_t i = 0; i < template->launch_count; i++)
-        if (strcmp(template->launches[i].entry, entry) == 0)
-            return template->launches[i].lines.entry;
-    struct helper helper;
-    for (size_t i = 0; template_helper(template, i, &helper); i++)
-        for (size_t j = 0; j < helper.count; j++)
-            if (strcmp(helper.launches[j].entry, entry) == 0)
-                return helper.launches[j].lines.entry;
+    const struct launch *launch;
+    for (size_t i = 0; (launch = template_any_launch(template, i)) != NULL; i++)
+        if (strcmp(launch->entry, entry) == 0)
+            return launch->lines.entry;
     return 0;
 }
 
@@ -260,7 +257,7 @@ static bool refuses_host_code(const char *text)
     const char *header = skip(text, opening);
     char *name = header != NULL ? alloc_string_n(header, strcspn(header, "\"")) : NULL;
     char *whole = alloc_string_n(text, strcspn(text, "\n"));
-    bool refuses = (name != NULL && host_code_owns_header(name)) ||
+    bool refuses = (name != NULL && !toolkit_header_is(name)) ||
                    strstr(whole, "is considered a host ") != NULL ||
                    strstr(whole, "explicitly marked as a __host__ function") != NULL;
     free(name);

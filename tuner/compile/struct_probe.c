@@ -54,37 +54,26 @@ static char *quote(const char *text)
     return quoted;
 }
 
-static void __attribute__((format(printf, 3, 4)))
-assert_that(struct probing *probing, const char *condition, const char *format, ...)
-{
-    char message[1024];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    char *quoted = quote(message);
-    alloc_append(&probing->text, "static_assert(%s, \"%s\");\n", condition, quoted);
-    free(quoted);
-}
-
 /* That the type of `value` is of this kind; with `bits`, which 16-bit floats have, its size is enough. */
 static void assert_kind(struct probing *probing, const struct argument *argument, int code,
                         bool bits, const char *value, const char *place)
 {
-    char condition[256];
-    char *text = argument_text(argument);
+    char *plain = argument_text(argument);
+    char *text = quote(plain);
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         bool fits = kinds[i].code == code || (bits && kinds[i].code == IS_CLASS);
-        (void)snprintf(condition, sizeof condition, "autotune_probe::of<decltype(%s)>::value != %d",
-                       value, kinds[i].code);
         if (!fits)
-            assert_that(probing, condition, "%s is %s, but the argument has %.300s", place,
-                        kinds[i].text, text);
+            alloc_append(&probing->text,
+                         "static_assert(autotune_probe::of<decltype(%s)>::value != %d, "
+                         "\"%s is %s, but the argument has %s\");\n",
+                         value, kinds[i].code, place, kinds[i].text, text);
     }
-    (void)snprintf(condition, sizeof condition, "sizeof(%s) == %zu", value, argument->bytes);
     if (argument->kind == ARGUMENT_SCALAR)
-        assert_that(probing, condition, "%s does not have %zu bytes, as the argument's %.300s has",
-                    place, argument->bytes, text);
+        alloc_append(&probing->text,
+                     "static_assert(sizeof(%s) == %zu, "
+                     "\"%s does not have %zu bytes, as the argument's %s has\");\n",
+                     value, argument->bytes, place, argument->bytes, text);
+    free(plain);
     free(text);
 }
 
@@ -93,20 +82,18 @@ static void assert_elements(struct probing *probing, const struct argument *argu
                             const char *value, const char *place)
 {
     const struct template *template = probing->template;
-    char condition[256];
     for (size_t i = 0; i < template->buffer_count; i++) {
         const struct buffer *buffer = &template->buffers[i];
         enum element_type type;
         if (!expression_depends(argument->expression, buffer->name) ||
             template_element_type(buffer->type, probing->scope, &type, NULL) != 0)
             continue;
-        (void)snprintf(condition, sizeof condition,
-                       "autotune_probe::may_be(autotune_probe::of<autotune_probe::of<decltype(%s)>"
-                       "::to>::value, %d, %zu)",
-                       value, element_is_floating(type), element_bytes(type));
-        assert_that(probing, condition,
-                    "%s does not point to %s, the type of the elements of buffer '%s'", place,
-                    element_name(type), buffer->name);
+        alloc_append(&probing->text,
+                     "static_assert(autotune_probe::may_be(autotune_probe::of<"
+                     "autotune_probe::of<decltype(%s)>::to>::value, %d, %zu), "
+                     "\"%s does not point to %s, the type of the elements of buffer '%s'\");\n",
+                     value, element_is_floating(type), element_bytes(type), place,
+                     element_name(type), buffer->name);
     }
 }
 
@@ -115,7 +102,6 @@ static void assert_elements(struct probing *probing, const struct argument *argu
 static void probe_member(struct probing *probing, const struct argument *argument,
                          const char *value, const char *place)
 {
-    char condition[256];
     bool bits = argument->kind == ARGUMENT_SCALAR && element_is_floating(argument->type) &&
                 argument->bytes == 2;
     int number = (int)argument->bytes +
@@ -125,23 +111,23 @@ static void probe_member(struct probing *probing, const struct argument *argumen
                : argument->kind == ARGUMENT_ARRAY  ? IS_ARRAY
                                                    : IS_POINTER;
     assert_kind(probing, argument, code, bits, value, place);
-    (void)snprintf(condition, sizeof condition, "autotune_probe::of<decltype(%s)>::count == %zu",
-                   value, argument->field_count);
-    if (argument->kind == ARGUMENT_ARRAY)
-        assert_that(probing, condition, "%s does not have %zu elements, as the argument has", place,
-                    argument->field_count);
-    if (argument->kind == ARGUMENT_BUFFER) {
+    if (argument->kind == ARGUMENT_BUFFER)
         assert_elements(probing, argument, value, place);
-    } else if (argument->kind == ARGUMENT_STRUCT) {
-        (void)snprintf(condition, sizeof condition,
-                       "alignof(autotune_probe::bare<decltype(%s)>::type) == %zu", value,
-                       argument->alignment);
-        assert_that(probing, condition, "%s is not aligned to %zu bytes, as the argument's is",
-                    place, argument->alignment);
+    if (argument->kind == ARGUMENT_STRUCT) {
+        alloc_append(&probing->text,
+                     "static_assert(alignof(autotune_probe::bare<decltype(%s)>::type) == %zu, "
+                     "\"%s is not aligned to %zu bytes, as the argument's is\");\n",
+                     value, argument->alignment, place, argument->alignment);
         probe_struct(probing, argument, value, place);
     }
+    if (argument->kind != ARGUMENT_ARRAY)
+        return;
+    alloc_append(&probing->text,
+                 "static_assert(autotune_probe::of<decltype(%s)>::count == %zu, "
+                 "\"%s does not have %zu elements, as the argument has\");\n",
+                 value, argument->field_count, place, argument->field_count);
     char *element = alloc_format("%s[0]", value);
-    for (size_t i = 0; argument->kind == ARGUMENT_ARRAY && i < argument->field_count; i++) {
+    for (size_t i = 0; i < argument->field_count; i++) {
         const struct argument *field = &argument->fields[i];
         char *inner = alloc_format("element %zu of %s", i + 1, place);
         if (field->repeats > 0 ? field->number == 1 : i == 0 || field->kind != ARGUMENT_SCALAR)
@@ -170,14 +156,13 @@ static void probe_struct(struct probing *probing, const struct argument *argumen
         free(name);
         free(inner);
     }
-    char *type = alloc_format("autotune_probe::bare<decltype(%s)>::type", value);
-    char *condition = argument->field_count > 0
-                          ? alloc_format("sizeof(%s) == %zu", type, argument->bytes)
-                          : alloc_format("__is_empty(%s)", type);
-    assert_that(probing, condition, "%s does not have %zu bytes%s, as the argument's has", place,
-                argument->bytes, argument->field_count > 0 ? "" : " and no members");
-    free(condition);
-    free(type);
+    if (argument->field_count > 0)
+        alloc_append(&probing->text, "static_assert(sizeof(%s) == %zu, ", value, argument->bytes);
+    else
+        alloc_append(&probing->text,
+                     "static_assert(__is_empty(autotune_probe::bare<decltype(%s)>::type), ", value);
+    alloc_append(&probing->text, "\"%s does not have %zu bytes%s, as the argument's has\");\n",
+                 place, argument->bytes, argument->field_count > 0 ? "" : " and no members");
 }
 
 static void probe_launch(struct probing *probing, const struct launch *launch)
@@ -210,11 +195,12 @@ static void probe_buffers(struct probing *probing)
             continue;
         alloc_append(&probing->text, "#line 1 \"" PROBE "%d:" OF_BUFFER "%s'\"\n", buffer->line,
                      buffer->name);
-        char *condition = alloc_format("sizeof(%s) == %zu", buffer->own_type, buffer->components);
-        assert_that(probing, condition,
-                    "buffer '%s': type '%s' does not have %zu bytes, as element_bytes says",
-                    buffer->name, buffer->own_type, buffer->components);
-        free(condition);
+        alloc_append(
+            &probing->text,
+            "static_assert(sizeof(%s) == %zu, "
+            "\"buffer '%s': type '%s' does not have %zu bytes, as element_bytes says\");\n",
+            buffer->own_type, buffer->components, buffer->name, buffer->own_type,
+            buffer->components);
     }
 }
 
@@ -263,38 +249,21 @@ static size_t unit_of(const struct template *template, const struct launch *laun
     return 0;
 }
 
-/* The launch or helper number `index`; NULL: there are no more. */
-static const struct launch *launch_at(const struct template *template, size_t index)
-{
-    struct helper helper;
-    if (index < template->launch_count)
-        return &template->launches[index];
-    index -= template->launch_count;
-    for (size_t i = 0; template_helper(template, i, &helper); i++) {
-        if (index < helper.count)
-            return helper.launches + index;
-        index -= helper.count;
-    }
-    return NULL;
-}
-
 bool struct_probe_make(struct source *probe, const struct template *template,
                        const struct scope *scope)
 {
     const struct source *source = &template->source;
     struct probing probing = {.template = template, .scope = scope};
     const struct launch *launch;
-    size_t unit = SIZE_MAX;
-    for (size_t i = 0; unit == SIZE_MAX && (launch = launch_at(template, i)) != NULL; i++)
-        if (has_struct(launch))
-            unit = unit_of(template, launch);
-    if (unit == SIZE_MAX && has_own_types(template))
-        unit = 0;
-    if (unit == SIZE_MAX)
+    size_t first = 0; /* of those that have structs */
+    while ((launch = template_any_launch(template, first)) != NULL && !has_struct(launch))
+        first++;
+    if (launch == NULL && !has_own_types(template))
         return false;
+    size_t unit = launch != NULL ? unit_of(template, launch) : 0;
     probing.text = alloc_format("%s\n#line 1 \"" PROBE_END "\"\n%s", source->files[unit].text,
                                 struct_probe_prelude);
-    for (size_t i = 0; (launch = launch_at(template, i)) != NULL; i++)
+    for (size_t i = first; (launch = template_any_launch(template, i)) != NULL; i++)
         if (has_struct(launch) && unit == unit_of(template, launch))
             probe_launch(&probing, launch);
     probe_buffers(&probing);
@@ -349,19 +318,17 @@ int struct_probe_options(const struct template *template, const struct bindings 
 struct probe_log {
     const struct template *template;
     char **
-        places; /* that could not be taken apart: what the compiler says of their members means nothing */
+        places; /* that were not taken apart: what the compiler says of their members means nothing */
     size_t place_count;
     char *unchecked;
 };
 
-/* Whether the text is about a member of such a place. */
-static bool is_within_unchecked(const struct probe_log *log, const char *text)
+/* Whether the text is about such a place, or a member of one. */
+static bool is_unchecked(const struct probe_log *log, const char *text)
 {
-    for (size_t i = 0; i < log->place_count; i++) {
-        const char *found = strstr(text, log->places[i]);
-        if (found != NULL && found > text)
+    for (size_t i = 0; i < log->place_count; i++)
+        if (strstr(text, log->places[i]) != NULL)
             return true;
-    }
     return false;
 }
 
@@ -376,7 +343,7 @@ static int judge(struct probe_log *log, int line, const char *place, const char 
         text += strlen(failed);
         const char *end = strrchr(text, '"');
         size_t length = end != NULL ? (size_t)(end - text) : strlen(text);
-        return is_within_unchecked(log, text)
+        return is_unchecked(log, text + 1) /* what it says of the place itself counts */
                    ? 0
                    : error_set_at(error, ERROR_CONFIG, path, line, "%.*s", (int)length, text);
     }
@@ -390,10 +357,7 @@ static int judge(struct probe_log *log, int line, const char *place, const char 
                        strstr(message, "is undefined") != NULL);
     if (is_missing && log->template->source.unit_count == 1)
         return error_set_at(error, ERROR_CONFIG, path, line, "%s: %s", place, message);
-    for (size_t i = 0; i < log->place_count; i++)
-        if (strcmp(log->places[i], place) == 0)
-            return 0;
-    if (is_within_unchecked(log, place))
+    if (is_unchecked(log, place))
         return 0;
     *ARRAY_APPEND(log->places, log->place_count) = alloc_string(place);
     alloc_append(&log->unchecked, "%s:%d: not checked: %s: %s\n", path, line, place, message);

@@ -605,12 +605,18 @@ static void read_token(struct parsing *parsing, size_t at)
         read_outside(parsing, at);
 }
 
+/* Whether the innermost of so many conditions skips its branch. */
+static bool is_skipped(const struct parsing *parsing, size_t condition_count)
+{
+    return condition_count > 0 && parsing->conditions[condition_count - 1].skips;
+}
+
 /* Another branch begins as the first did; a declaration that is open in the first goes on. */
 static void next_branch(struct parsing *parsing)
 {
     struct condition *condition = &parsing->conditions[parsing->condition_count - 1];
     size_t first = parsing->now.first;
-    condition->skips = false;
+    condition->skips = is_skipped(parsing, parsing->condition_count - 1);
     parsing->now = condition->before;
     if (parsing->now.first == SIZE_MAX)
         parsing->now.first = first;
@@ -619,22 +625,17 @@ static void next_branch(struct parsing *parsing)
 static void read_directive(struct parsing *parsing, size_t at)
 {
     const struct token *name = &parsing->tokens[at + 1];
-    bool skips =
-        parsing->condition_count > 0 && parsing->conditions[parsing->condition_count - 1].skips;
     if (name->kind != TOKEN_NAME)
         return;
     if (is(name->word, "if") || is(name->word, "ifdef") || is(name->word, "ifndef")) {
         bool never =
             is(name->word, "if") && is(name[1].word, "0") && name[2].kind == TOKEN_DIRECTIVE_END;
-        *ARRAY_APPEND(parsing->conditions, parsing->condition_count) =
-            (struct condition){parsing->now, never || skips};
+        *ARRAY_APPEND(parsing->conditions, parsing->condition_count) = (struct condition){
+            parsing->now, never || is_skipped(parsing, parsing->condition_count)};
     } else if (parsing->condition_count == 0) {
         parsing->failed = parsing->failed || is(name->word, "endif");
     } else if (strncmp(name->word->text, "el", 2) == 0) {
-        bool outer =
-            parsing->condition_count > 1 && parsing->conditions[parsing->condition_count - 2].skips;
         next_branch(parsing);
-        parsing->conditions[parsing->condition_count - 1].skips = outer;
     } else if (is(name->word, "endif")) {
         parsing->condition_count--;
     }
@@ -660,11 +661,9 @@ static void parse_file(struct removal *removal, size_t file)
     size_t declaration_count = removal->declaration_count;
     begin(&parsing, NULL);
     for (size_t i = 0; i + 1 < tokens->count && !parsing.failed; i++) { /* the last is the end */
-        bool skips =
-            parsing.condition_count > 0 && parsing.conditions[parsing.condition_count - 1].skips;
         if (tokens->items[i].kind == TOKEN_DIRECTIVE)
             read_directive(&parsing, i);
-        else if (!tokens->items[i].in_directive && !skips)
+        else if (!tokens->items[i].in_directive && !is_skipped(&parsing, parsing.condition_count))
             read_token(&parsing, i);
     }
     if (parsing.failed || parsing.now.first != SIZE_MAX || parsing.now.scope != NULL)
@@ -762,11 +761,6 @@ static void find_live(struct removal *removal)
 
 /* --- headers --- */
 
-bool host_code_owns_header(const char *name)
-{
-    return !toolkit_header_is(name) && standard_header_find(name, strlen(name)) == NULL;
-}
-
 /* Whether nothing that stays can need the header, which was not found in the user's folders: it is not there, it is of
  * an interface for the host, or what it declares is not named. */
 static bool is_unneeded(struct removal *removal, const char *name)
@@ -780,7 +774,7 @@ static bool is_unneeded(struct removal *removal, const char *name)
                  {"nvml.h", NULL},          {"nvrtc.h", NULL},      {"cuda_gl_interop.h", NULL}};
     const struct standard_header *standard = standard_header_find(name, strlen(name));
     const char *needed_by = ""; /* something */
-    if (host_code_owns_header(name))
+    if (!toolkit_header_is(name))
         return true;
     if (standard != NULL && strstr(standard->text, "<cuda/std/") != NULL)
         needed_by = "std";

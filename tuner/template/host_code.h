@@ -15,7 +15,6 @@
 #ifndef AUTOTUNE_HOST_CODE_H
 #define AUTOTUNE_HOST_CODE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* A declaration's name, or a header as it was written. */
@@ -38,9 +37,5 @@ struct host_code {
 };
 
 void host_code_remove(struct host_code *code);
-
-/* Whether a header that was not found in the user's folders is one that only code of the host can need: it is neither
- * the toolkit's nor one of standard_header_find(). */
-bool host_code_owns_header(const char *name);
 
 #endif

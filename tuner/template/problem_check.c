@@ -248,16 +248,9 @@ static int check_argument_types(const struct template *template, const struct sc
 {
     struct checked checked = {.template = template, .scope = scope};
     int status = 0;
-    for (size_t i = 0; i < template->launch_count && status == 0; i++) {
-        checked.launch = &template->launches[i];
+    for (size_t i = 0; status == 0 && (checked.launch = template_any_launch(template, i)) != NULL;
+         i++)
         status = check_arguments(&checked, error);
-    }
-    struct helper helper;
-    for (size_t i = 0; status == 0 && template_helper(template, i, &helper); i++)
-        for (size_t j = 0; j < helper.count && status == 0; j++) {
-            checked.launch = &helper.launches[j];
-            status = check_arguments(&checked, error);
-        }
     return status;
 }
 

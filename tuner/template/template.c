@@ -374,6 +374,18 @@ bool template_helper(const struct template *template, size_t index, struct helpe
     return true;
 }
 
+const struct launch *template_any_launch(const struct template *template, size_t index)
+{
+    struct helper helper;
+    if (index < template->launch_count)
+        return &template->launches[index];
+    index -= template->launch_count;
+    for (size_t i = 0; template_helper(template, i, &helper); index -= helper.count, i++)
+        if (index < helper.count)
+            return helper.launches + index;
+    return NULL;
+}
+
 bool buffer_is_for_references(const struct template *template, const struct buffer *buffer)
 {
     const struct helper launches = {template->launches, template->launch_count};

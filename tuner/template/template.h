@@ -435,6 +435,9 @@ struct helper {
 /* The template's helper number `index`, from 0 on; false if there are no more. */
 bool template_helper(const struct template *template, size_t index, struct helper *helper);
 
+/* The template's launch number `index`, from 0 on, and behind those the helpers'; NULL if there are no more. */
+const struct launch *template_any_launch(const struct template *template, size_t index);
+
 /* The helper that fills an expectation of kind EXPECT_REFERENCE or EXPECT_LAUNCHES. */
 struct helper expectation_helper(const struct template *template,
                                  const struct expectation *expectation);
