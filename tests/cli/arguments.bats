@@ -114,7 +114,7 @@ END
 s/, int32 weight)/, double weight)/;s/int32 2)/double 2)/|member 3 of element 1 of constant 'lists' is an integer of 4 bytes, but the argument has double weight
 s/more, int32 2)/int32 2, more)/|'struct(array(second, null), int32 2, more)' of an array is not like its first element
 s/array(int32 0)/array(int32 0, 1)/|constant 'used' does not have 2 elements, as the argument has
-s/array(int32 0)/pointers(first)/|constant 'used' is not a scalar, a buffer, a struct or an array
+s/array(int32 0)/pointers(first)/|a member or a constant is a scalar, a buffer, a struct or an array, not 'pointers(first)'
 s/array(int32 0)/array(reference)/|'reference'
 s/^used = .*/unused = int32 1/|constant 'unused': identifier "unused" is undefined
 END

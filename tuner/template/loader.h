@@ -116,10 +116,9 @@ void loader_read_arguments(struct loader *loader, char **texts, size_t count,
 /* [constants]. */
 void loader_read_constants(struct loader *loader);
 
-/* Refuses `name`, which only `who` has, among the arguments; and, of a helper of that kind, textures
- * and tensor maps. */
-void loader_refuse_name(struct loader *loader, const struct launch *launch, const char *name,
-                        const char *who);
+/* Refuses `wrong` and, if so stated, `reference` among the arguments; and, of a helper of that kind, textures and
+ * tensor maps. */
+void loader_refuse_names(struct loader *loader, const struct launch *launch, bool reference);
 void loader_check_helper(struct loader *loader, const struct launch *helper, const char *kind);
 
 /* --- template_buffers.c --- */

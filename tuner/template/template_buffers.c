@@ -144,9 +144,7 @@ static void check_fill_kernel(struct loader *loader, const struct buffer *buffer
 {
     const struct template *template = loader->template;
     const struct launch *kernel = buffer->fill.kernel;
-    loader_refuse_name(loader, kernel, "reference", "the reference of an [expect] section");
-    if (template->verifier_count > 0)
-        loader_refuse_name(loader, kernel, "wrong", "a [verify] section");
+    loader_refuse_names(loader, kernel, true);
     loader_check_helper(loader, kernel, "fill");
     for (size_t i = 0; i < template->buffer_count; i++) {
         const struct buffer *other = &template->buffers[i];
@@ -458,8 +456,7 @@ void loader_read_expectation(struct loader *loader, const char *section,
     loader_read_geometry(loader, section, &loader->base, launch);
     launch->lines.entry = reference->line;
     loader_check_helper(loader, launch, "reference");
-    if (loader->template->verifier_count > 0)
-        loader_refuse_name(loader, launch, "wrong", "a [verify] section");
+    loader_refuse_names(loader, launch, false);
 }
 
 /* --- verifiers --- */

@@ -352,7 +352,8 @@ static void read_member(struct loader *loader, const char *text, const struct pl
     if (argument->kind == ARGUMENT_POINTERS || argument->kind == ARGUMENT_TEXTURE ||
         argument->kind == ARGUMENT_TENSOR_MAP)
         loader_fail(loader, at->line,
-                    "'%s' in a struct is not a scalar, a buffer, a struct or an array", text);
+                    "a member or a constant is a scalar, a buffer, a struct or an array, not '%s'",
+                    text);
 }
 
 void loader_read_arguments(struct loader *loader, char **texts, size_t count,
@@ -360,13 +361,14 @@ void loader_read_arguments(struct loader *loader, char **texts, size_t count,
 {
     struct names names = {0};
     const struct place own = {at->line, &names};
+    const bool constants = launch == &loader->template->constants;
     names_add_all(&names, at->known->items);
     names_add_all(&names, loader->buffers.items);
     names_add(&names, "null");
     for (size_t i = 0; i < count && !loader_failed(loader); i++) {
         struct argument *argument = ARRAY_APPEND(launch->arguments, launch->argument_count);
-        read_argument(loader, texts[i], &own, argument);
-        if (argument->kind == ARGUMENT_ARRAY && launch != &loader->template->constants)
+        (constants ? read_member : read_argument)(loader, texts[i], &own, argument);
+        if (argument->kind == ARGUMENT_ARRAY && !constants)
             loader_fail(loader, at->line, "'%s' is not in a struct; no kernel takes an array",
                         texts[i]);
     }
@@ -393,28 +395,22 @@ void loader_read_constants(struct loader *loader)
     }
     loader_read_arguments(loader, texts, count, &(struct place){constants->line, &loader->base},
                           constants);
-    for (size_t i = 0; i < constants->argument_count; i++) {
-        struct argument *argument = &constants->arguments[i];
-        argument->symbol = symbols[i];
-        if (argument->kind == ARGUMENT_POINTERS || argument->kind == ARGUMENT_TEXTURE ||
-            argument->kind == ARGUMENT_TENSOR_MAP)
-            loader_fail(loader, constants->line,
-                        "constant '%s' is not a scalar, a buffer, a struct or an array",
-                        argument->symbol);
-    }
-    loader_refuse_name(loader, constants, "reference", "the reference of an [expect] section");
-    loader_refuse_name(loader, constants, "wrong", "a [verify] section");
+    for (size_t i = 0; i < constants->argument_count; i++)
+        constants->arguments[i].symbol = symbols[i];
+    loader_refuse_names(loader, constants, true);
     free(texts);
     free(symbols);
 }
 
-void loader_refuse_name(struct loader *loader, const struct launch *launch, const char *name,
-                        const char *who)
+void loader_refuse_names(struct loader *loader, const struct launch *launch, bool reference)
 {
-    if (launch_uses_buffer(launch, name))
+    bool wrong = loader->template->verifier_count > 0 && launch_uses_buffer(launch, "wrong");
+    reference = reference && launch_uses_buffer(launch, "reference");
+    if (reference || wrong)
         loader_fail(loader, launch->lines.arguments,
-                    "launch '%s' has '%s' among its arguments, which only %s has", launch->name,
-                    name, who);
+                    "launch '%s' has '%s' among its arguments, which only %s section has",
+                    launch->name, reference ? "reference" : "wrong",
+                    reference ? "the reference of an [expect]" : "a [verify]");
 }
 
 void loader_check_helper(struct loader *loader, const struct launch *helper, const char *kind)
@@ -673,9 +669,7 @@ void loader_read_launch(struct loader *loader, const char *section, struct launc
     read_loop_name(loader, section, launch, &known);
     launch->when = loader_expression_of(loader, section, "when", &around);
     loader_read_geometry(loader, section, &known, launch);
-    loader_refuse_name(loader, launch, "reference", "the reference of an [expect] section");
-    if (loader->template->verifier_count > 0)
-        loader_refuse_name(loader, launch, "wrong", "a [verify] section");
+    loader_refuse_names(loader, launch, true);
     (void)loader_need(loader, section, launch->line, "grid");
     (void)loader_need(loader, section, launch->line, "block");
     read_loop(loader, section, &known, &around, &launch->loop);
@@ -706,9 +700,7 @@ void loader_read_reference(struct loader *loader, const char *section, struct la
     loader_read_geometry(loader, section, &known, launch);
     loader->expects = false;
     loader_check_helper(loader, launch, "reference");
-    loader_refuse_name(loader, launch, "reference", "a reference of an [expect] section");
-    if (loader->template->verifier_count > 0)
-        loader_refuse_name(loader, launch, "wrong", "a [verify] section");
+    loader_refuse_names(loader, launch, true);
     read_loop(loader, section, &known, &loader->base, &launch->loop);
     free(known.items);
 }

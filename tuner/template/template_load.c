@@ -166,37 +166,43 @@ static char *installed_templates(void)
     return alloc_string(AUTOTUNE_DATADIR);
 }
 
-static char *folder_of(const struct template_search *search, const char *folder)
-{
-    return search->beside != NULL ? path_beside(search->beside, folder) : alloc_string(folder);
-}
-
-char *template_find(const struct template_search *search, const char *name, struct error *error)
+/* The folders to look in, in this order: a new array of new strings. */
+static char **list_folders(const struct template_search *search, size_t *count)
 {
     char *installed = installed_templates();
     const char *const usual[] = {search->usual, ".", "kernels", installed};
     char **listed = NULL;
-    size_t count = search->folder != NULL ? text_split(search->folder, ',', &listed) : 4;
-    const char *const *folders = search->folder != NULL ? (const char *const *)listed : usual;
+    size_t found = search->folder != NULL ? text_split(search->folder, ',', &listed) : 4;
+    char **folders = NULL;
+    *count = 0;
+    for (size_t i = 0; i < found; i++) {
+        const char *folder = listed != NULL ? listed[i] : usual[i];
+        *ARRAY_APPEND(folders, *count) =
+            search->beside != NULL ? path_beside(search->beside, folder) : alloc_string(folder);
+    }
+    free(installed);
+    free(listed);
+    return folders;
+}
+
+char *template_find(const struct template_search *search, const char *name, struct error *error)
+{
+    size_t count;
+    char **folders = list_folders(search, &count);
     char *found = NULL;
     char *other = NULL; /* of this name, but a sweep, say */
     char *nearest = NULL;
     for (size_t i = 0; i < count && found == NULL; i++) {
-        char *folder = folder_of(search, folders[i]);
-        char *file = alloc_format("%s/%s.ini", folder, name);
+        char *file = alloc_format("%s/%s.ini", folders[i], name);
         if (template_is_one(file))
             found = file;
         else if (other == NULL && access(file, F_OK) == 0)
             other = file;
         else
             free(file);
-        free(folder);
     }
-    for (size_t i = 0; i < count && found == NULL && other == NULL && nearest == NULL; i++) {
-        char *folder = folder_of(search, folders[i]);
-        nearest = find_nearest(folder, name);
-        free(folder);
-    }
+    for (size_t i = 0; i < count && found == NULL && other == NULL && nearest == NULL; i++)
+        nearest = find_nearest(folders[i], name);
     if (found == NULL && other != NULL)
         (void)error_set(error, ERROR_CONFIG,
                         "no template '%s'; '%s' is not one, since it has no [launch.NAME] section; "
@@ -209,8 +215,7 @@ char *template_find(const struct template_search *search, const char *name, stru
                         "no template '%s.ini' in '%s'%s; name its folder with %s", name,
                         search->folder != NULL ? search->folder : search->usual,
                         search->folder != NULL ? "" : " or the usual folders", search->advice);
-    free(installed);
-    free(listed);
+    texts_free(folders, count);
     free(other);
     free(nearest);
     return found;
@@ -218,16 +223,13 @@ char *template_find(const struct template_search *search, const char *name, stru
 
 char **template_list(const struct template_search *search, size_t *count)
 {
-    char *installed = installed_templates();
-    const char *const usual[] = {search->usual, ".", installed};
+    size_t folder_count;
+    char **folders = list_folders(search, &folder_count);
     char **names = NULL;
     *count = 0;
-    for (size_t i = 0; i < (search->folder != NULL ? 1 : 3); i++) {
-        char *folder = folder_of(search, search->folder != NULL ? search->folder : usual[i]);
-        add_templates(folder, &names, count);
-        free(folder);
-    }
-    free(installed);
+    for (size_t i = 0; i < folder_count; i++)
+        add_templates(folders[i], &names, count);
+    texts_free(folders, folder_count);
     return names;
 }
 
