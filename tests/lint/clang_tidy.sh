@@ -1,7 +1,7 @@
 #!/bin/sh
-# usage: clang_tidy.sh BUILD_DIR: checks every C file of tuner/ and tests/ that is compiled, by .clang-tidy and
-# tests/.clang-tidy. The static analyzer (clang-analyzer-*) takes half of the time; it runs only if AUTOTUNE_ANALYZE is
-# set. Versions find different things, so only 14 is used; exits with 77 (skipped) if it is not installed.
+# usage: clang_tidy.sh BUILD_DIR: checks every C file of tuner/ that is compiled, by .clang-tidy. Only if AUTOTUNE_ANALYZE
+# is set, those of tests/, too, by tests/.clang-tidy, and all of them with the static analyzer (clang-analyzer-*): each
+# takes half of the time. Versions find different things, so only 14 is used; exits with 77 (skipped) if it is not installed.
 set -eu
 build=$(cd "$1" && pwd)
 cd "$(dirname "$0")/../.."
@@ -17,12 +17,12 @@ if [ -z "$clang_tidy" ]; then
 fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-sed -n 's/^ *"file": "\(.*\.c\)",*$/\1/p' "$build/compile_commands.json" | grep -e "^$PWD/tuner/" -e "^$PWD/tests/" |
+folders=tuner checks='-clang-analyzer-*'
+[ -z "${AUTOTUNE_ANALYZE:-}" ] || folders='tuner\|tests' checks=
+sed -n 's/^ *"file": "\(.*\.c\)",*$/\1/p' "$build/compile_commands.json" | grep "^$PWD/\($folders\)/" |
     sort -u >"$scratch/files"
 echo "$(wc -l <"$scratch/files") files"
 [ -s "$scratch/files" ]
-checks='-clang-analyzer-*'
-[ -z "${AUTOTUNE_ANALYZE:-}" ] || checks=
 # What it says on stderr is how many warnings are not shown.
 xargs -r -P "$(nproc)" -n 8 nice "$clang_tidy" -p "$build" --quiet "--checks=$checks" <"$scratch/files" 2>"$scratch/stderr" || {
     grep -v 'warnings\{0,1\} generated\.$' "$scratch/stderr" >&2
