@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # What ships: explain, export, emit, bundle and merge, and that every command is documented.
 shared_cubins=yes
+find_leaks=1
 load helper
 load shipped
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Tuning end to end on the stand-in: sweep file to tuned INI.
 shared_cubins=yes
+find_leaks=1
 load helper
 
 # tuned KEY [FILE]: its values, in the order of the file
