@@ -10,14 +10,14 @@
 #include "template/sweep.h"
 #include "template/template_load.h"
 
-static const double LAUNCH_TIMEOUT_S = 2.0; /* a sweep's, unless it says otherwise */
-
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+static const double LAUNCH_TIMEOUT_S = 2.0; /* a sweep's, unless it says otherwise */
 
 struct poptOption option_text(const char *name, char letter, char **value, const char *help,
                               const char *argument)

@@ -161,10 +161,8 @@ static int check_structs(struct checking *checking, const struct subject *subjec
     char *unchecked = NULL;
     int status = 0;
     variant_defaults(template, &defaults);
-    if (struct_probe_make(&probe, template, &scope)) {
-        int made = struct_probe_options(template, &defaults, subject->problem, &options, &fault);
-        if (made == 0)
-            made = single_compile_source_cubin(&checking->compiler, &probe, &options,
+    if (struct_probe_make(&probe, &options, template, &scope, subject->problem)) {
+        int made = single_compile_source_cubin(&checking->compiler, &probe, &options,
                                                checking->gpu->arch, &compilation, NULL, &fault);
         if (made != 0 && made != ERROR_CONFIG) /* the probe is always refused */
             *checking->error = fault;

@@ -222,21 +222,23 @@ static const char *skip(const char *text, const char *prefix)
 
 /* --- code of the host --- */
 
-/* The next line of the log that begins at `*at` with "PATH(LINE): … error: TEXT", of which the path is new; NULL: there
- * is none. */
-static char *next_error(const char **at, int *line, const char **text)
+/* The next line of the log that begins at `*at` with "PATH(LINE): … error: TEXT": the path, a new string, which has the
+ * text behind it; NULL: there is none. */
+static char *next_error(const char **at, int *line, char **text)
 {
-    const char *mark = *at != NULL ? strstr(*at, "error: ") : NULL;
-    if (mark == NULL)
+    static const char mark[] = "error: ";
+    const char *start = *at != NULL ? strstr(*at, mark) : NULL;
+    if (start == NULL)
         return NULL;
-    const char *start = mark;
     while (start > *at && start[-1] != '\n')
         start--;
-    size_t length = strcspn(start, "(\n");
-    *line = start[length] == '(' ? (int)strtol(start + length + 1, NULL, 10) : 0;
-    *text = mark + strlen("error: ");
-    *at = *text;
-    return alloc_string_n(start, length);
+    char *path = alloc_string_n(start, strcspn(start, "\n"));
+    *at = start + strlen(path);
+    *text = strstr(path, mark) + strlen(mark);
+    char *open = strchr(path, '(');
+    *line = open != NULL && open < *text ? (int)strtol(open + 1, NULL, 10) : 0;
+    *(open != NULL && open < *text ? open : *text - 1) = '\0';
+    return path;
 }
 
 /* The source's file that the log calls `path`: it may be another folder's, if the log is from the cache. NULL: it is not
@@ -256,12 +258,10 @@ static bool refuses_host_code(const char *text)
     static const char opening[] = "cannot open source file \"";
     const char *header = skip(text, opening);
     char *name = header != NULL ? alloc_string_n(header, strcspn(header, "\"")) : NULL;
-    char *whole = alloc_string_n(text, strcspn(text, "\n"));
     bool refuses = (name != NULL && !toolkit_header_is(name)) ||
-                   strstr(whole, "is considered a host ") != NULL ||
-                   strstr(whole, "explicitly marked as a __host__ function") != NULL;
+                   strstr(text, "is considered a host ") != NULL ||
+                   strstr(text, "explicitly marked as a __host__ function") != NULL;
     free(name);
-    free(whole);
     return refuses;
 }
 
@@ -269,16 +269,16 @@ static int propose_ignoring(const struct source *source, const char *log, struct
 {
     int status = 0;
     int line = 0;
-    const char *text = "";
+    char *text = NULL;
     for (char *path; status == 0 && (path = next_error(&log, &line, &text)) != NULL; free(path)) {
         if (own_path(source, path) == NULL || !refuses_host_code(text))
             continue;
-        if (skip(text, "cannot open") == NULL)
-            text = "this is code of the host, which NVRTC does not compile";
-        status = error_set_at(error, ERROR_CONFIG, own_path(source, path), line,
-                              "%.*s; 'host_code = ignore' in [kernel] leaves out all code of the "
-                              "host, or guard it with #ifndef __CUDACC_RTC__",
-                              (int)strcspn(text, "\n"), text);
+        bool opens = skip(text, "cannot open") != NULL;
+        status =
+            error_set_at(error, ERROR_CONFIG, own_path(source, path), line,
+                         "%s; 'host_code = ignore' in [kernel] leaves out all code of the "
+                         "host, or guard it with #ifndef __CUDACC_RTC__",
+                         opens ? text : "this is code of the host, which NVRTC does not compile");
     }
     return status;
 }
@@ -287,14 +287,15 @@ static int propose_ignoring(const struct source *source, const char *log, struct
 static int name_left_out(const struct source *source, const char *log, struct error *error)
 {
     int line = 0;
-    const char *text = "";
+    char *text = NULL;
     char *path = next_error(&log, &line, &text);
-    const char *own = path != NULL ? own_path(source, path) : NULL;
-    char *whole = path != NULL ? alloc_string_n(text, strcspn(text, "\n")) : alloc_string("");
+    if (path == NULL)
+        return 0;
+    const char *own = own_path(source, path);
     char *headers = alloc_string("");
-    bool is_name = strstr(whole, " is undefined") != NULL || strstr(whole, "no member") != NULL ||
-                   strstr(whole, "must be a class or namespace") != NULL ||
-                   strstr(whole, "is not a template") != NULL;
+    bool is_name = strstr(text, " is undefined") != NULL || strstr(text, "no member") != NULL ||
+                   strstr(text, "must be a class or namespace") != NULL ||
+                   strstr(text, "is not a template") != NULL;
     int status = 0;
     for (size_t i = 0; i < source->left_out_count && is_name && status == 0; i++) {
         const struct host_code_left_out *left = &source->left_out[i];
@@ -302,20 +303,19 @@ static int name_left_out(const struct source *source, const char *log, struct er
         char *quoted = alloc_format("\"%s\"", left->name);
         if (is_header && strstr(headers, left->name) == NULL)
             alloc_append(&headers, " %s", left->name);
-        else if (!is_header && strstr(whole, quoted) != NULL)
+        else if (!is_header && strstr(text, quoted) != NULL)
             status = error_set_at(error, ERROR_CONFIG, own != NULL ? own : path, line,
                                   "%s; 'host_code = ignore' leaves out its declaration in '%s' on "
                                   "line %d, which is not annotated with __device__",
-                                  whole, source->files[left->file].path, left->line);
+                                  text, source->files[left->file].path, left->line);
         free(quoted);
     }
     if (status == 0 && headers[0] != '\0')
         status = error_set_at(error, ERROR_CONFIG, own != NULL ? own : path, line,
                               "%s; 'host_code = ignore' leaves out these headers, which NVRTC "
                               "cannot read:%s",
-                              whole, headers);
+                              text, headers);
     free(path);
-    free(whole);
     free(headers);
     return status;
 }

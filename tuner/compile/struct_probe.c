@@ -249,8 +249,32 @@ static size_t unit_of(const struct template *template, const struct launch *laun
     return 0;
 }
 
-bool struct_probe_make(struct source *probe, const struct template *template,
-                       const struct scope *scope)
+/* The options of the variant without its entries and other units: nothing is made of them. */
+static int make_options(const struct template *template, const struct bindings *parameters,
+                        const struct bindings *problem, struct options *options)
+{
+    static const char *const left_out[] = {COMPILER_OPTION_ENTRY, COMPILER_OPTION_UNLAUNCHED,
+                                           COMPILER_OPTION_UNIT};
+    int status = variant_options(template, parameters, problem, options, NULL);
+    size_t kept = 0;
+    for (size_t i = 0; i < options->count; i++) {
+        bool keep = true;
+        for (size_t j = 0; j < sizeof left_out / sizeof *left_out; j++)
+            keep = keep && compiler_option_value(options->items[i], left_out[j]) == NULL;
+        if (keep)
+            options->items[kept++] = options->items[i];
+        else
+            free(options->items[i]);
+    }
+    options->count = kept;
+    if (status != 0)
+        options_release(options);
+    return status;
+}
+
+bool struct_probe_make(struct source *probe, struct options *options,
+                       const struct template *template, const struct scope *scope,
+                       const struct bindings *problem)
 {
     const struct source *source = &template->source;
     struct probing probing = {.template = template, .scope = scope};
@@ -258,7 +282,8 @@ bool struct_probe_make(struct source *probe, const struct template *template,
     size_t first = 0; /* of those that have structs */
     while ((launch = template_any_launch(template, first)) != NULL && !has_struct(launch))
         first++;
-    if (launch == NULL && !has_own_types(template))
+    if ((launch == NULL && !has_own_types(template)) ||
+        make_options(template, scope->bindings, problem, options) != 0)
         return false;
     size_t unit = launch != NULL ? unit_of(template, launch) : 0;
     probing.text = alloc_format("%s\n#line 1 \"" PROBE_END "\"\n%s", source->files[unit].text,
@@ -291,34 +316,12 @@ void struct_probe_release(struct source *probe)
     *probe = (struct source){0};
 }
 
-int struct_probe_options(const struct template *template, const struct bindings *parameters,
-                         const struct bindings *problem, struct options *options,
-                         struct error *error)
-{
-    static const char *const left_out[] = {COMPILER_OPTION_ENTRY, COMPILER_OPTION_UNLAUNCHED,
-                                           COMPILER_OPTION_UNIT};
-    int status = variant_options(template, parameters, problem, options, error);
-    size_t kept = 0;
-    for (size_t i = 0; i < options->count; i++) {
-        bool keep = true;
-        for (size_t j = 0; j < sizeof left_out / sizeof *left_out; j++)
-            keep = keep && compiler_option_value(options->items[i], left_out[j]) == NULL;
-        if (keep)
-            options->items[kept++] = options->items[i];
-        else
-            free(options->items[i]);
-    }
-    options->count = kept;
-    return status;
-}
-
 /* --- the compiler's log --- */
 
 /* The log while it is read. */
 struct probe_log {
     const struct template *template;
-    char **
-        places; /* that were not taken apart: what the compiler says of their members means nothing */
+    char **places; /* that were not taken apart: messages on their members mean nothing */
     size_t place_count;
     char *unchecked;
 };

@@ -377,7 +377,7 @@ static int fill_by_kernel(const struct making *making, struct data_item *item)
     struct helper_run run = {.helper = {kernel, 1},
                              .what = "fill",
                              .elements = item->buffer.length,
-                             .buffers = making->data->buffers};
+                             .buffers.problem = making->data->buffers};
     making->data->buffers[item->member] = item->buffer;
     int status = device_buffer_poison(store->device, &item->buffer,
                                       element_poison(item->buffer.type), making->error);
@@ -488,8 +488,8 @@ static int run_reference(const struct making *making, size_t member)
     const struct template *template = store->template;
     struct helper_run run = {.helper = expectation_helper(template, expectation_of(store, member)),
                              .what = "reference",
-                             .buffers = making->data->buffers,
-                             .expected = making->data->expected};
+                             .buffers.problem = making->data->buffers,
+                             .buffers.expected = making->data->expected};
     struct device_buffer *scratch = alloc_zeroed(template->buffer_count, sizeof *scratch);
     struct device_buffer *own = NULL;
     size_t count = 0;
@@ -506,7 +506,7 @@ static int run_reference(const struct making *making, size_t member)
     for (size_t i = 0; i < template->buffer_count; i++)
         if (scratch[i].base != 0)
             *ARRAY_APPEND(own, count) = scratch[i];
-    run.scratch = scratch;
+    run.buffers.scratch = scratch;
     if (status == 0)
         status = run_helper(making, run, own, count);
     for (size_t i = 0; i < template->buffer_count; i++)

@@ -142,14 +142,14 @@ void helper_code_unload(struct helper_code *code)
 
 /* The helpers' module may lack variables, and was compiled with the parameters' defaults, on which a length
  * may depend. Buffers that it lacks are left out. */
-static int fill_symbols(const struct helper_code *code, const struct helper_run *run,
-                        struct error *error)
+static int fill_variables(const struct helper_code *code, const struct helper_run *run,
+                          const struct step *constants, struct error *error)
 {
     const struct template *template = code->template;
-    const struct symbol_buffers buffers = {code->device, template, run->buffers};
+    const struct symbol_buffers buffers = {code->device, template, run->buffers.problem};
     for (size_t i = 0; i < template->buffer_count; i++) {
         CUdeviceptr address;
-        if (template->buffers[i].symbol == NULL || run->buffers[i].base == 0)
+        if (template->buffers[i].symbol == NULL || run->buffers.problem[i].base == 0)
             continue;
         int status = find_symbol(buffers, code->module, i, &address, error);
         bool missing = code->device->last == CUDA_ERROR_NOT_FOUND;
@@ -158,27 +158,7 @@ static int fill_symbols(const struct helper_code *code, const struct helper_run 
         if (status != 0)
             return template_in_buffer(template, i, status, error);
     }
-    return 0;
-}
-
-static struct argument_buffers helper_buffers(const struct helper_code *code,
-                                              const struct helper_run *run)
-{
-    return (struct argument_buffers){.device = code->device,
-                                     .template = code->template,
-                                     .problem = run->buffers,
-                                     .scratch = run->scratch,
-                                     .expected = run->expected,
-                                     .wrong = run->wrong};
-}
-
-static int fill_variables(const struct helper_code *code, const struct helper_run *run,
-                          const struct step *constants, struct error *error)
-{
-    const struct argument_buffers buffers = helper_buffers(code, run);
-    int status = fill_symbols(code, run, error);
-    return status != 0 ? status
-                       : device_code_set_constants(&buffers, code->module, constants, true, error);
+    return device_code_set_constants(&run->buffers, code->module, constants, true, error);
 }
 
 /* An error gets the template's line: a helper that fails is the template's fault, not a variant's. */
@@ -186,10 +166,9 @@ static int launch_step(const struct helper_code *code, const struct helper_run *
                        struct step *step, struct error *error)
 {
     struct device_context *device = code->device;
-    const struct argument_buffers buffers = helper_buffers(code, run);
     void **arguments = NULL;
     CUfunction function;
-    int status = device_arguments_make(&buffers, step, &arguments, error);
+    int status = device_arguments_make(&run->buffers, step, &arguments, error);
     if (status == 0)
         status = CUDA(device, cuModuleGetFunction, &function, code->module,
                       compilation_symbol(&code->compilation, step->entry));
@@ -214,6 +193,8 @@ int helper_code_run(const struct helper_code *code, struct helper_run *run,
 {
     const struct launch *launch = run->helper.launches;
     struct launch_plan launch_plan = {0};
+    run->buffers.device = code->device;
+    run->buffers.template = code->template;
     if (code->module == NULL)
         return error_set(error, ERROR_WORKER, "'open' needs a 'reference' for '%s'", launch->entry);
     int status = launch_plan_helper(&launch_plan, code->template, run->helper, scope, error);

@@ -91,10 +91,7 @@ struct helper_run {
     struct helper helper;
     const char *what;  /* "reference", for messages */
     uint64_t elements; /* of the buffer that it fills or judges; 0: it may have nothing to do */
-    struct device_buffer *buffers; /* one per template->buffers[i] */
-    struct device_buffer *scratch; /* the same, its own; NULL: none */
-    struct expected *expected;     /* one per template->expectations[i]; NULL: it has none */
-    struct device_buffer *wrong;   /* a verifier's counter; NULL */
+    struct argument_buffers buffers; /* without the device and the template, which are the code's */
     /* called after each launch; NULL: nothing is */
     int (*after)(void *user, const struct launch *launch, struct error *error);
     void *user;

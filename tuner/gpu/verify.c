@@ -254,9 +254,9 @@ static int run_verifier(const struct verify *verify, size_t index, struct error 
     struct helper_run run = {.helper = {&verifier->launch, 1},
                              .what = "verifier",
                              .elements = variant->data.buffers[verifier->buffer].length,
-                             .buffers = variant->data.buffers,
-                             .expected = variant->data.expected,
-                             .wrong = &wrong};
+                             .buffers.problem = variant->data.buffers,
+                             .buffers.expected = variant->data.expected,
+                             .buffers.wrong = &wrong};
     int status =
         device_buffer_sums(problem->device, &variant->data.buffers[verifier->buffer],
                            device_variant_poison(variant, verifier->buffer,

@@ -94,11 +94,9 @@ void loader_read_options(struct loader *loader);
 
 /* --- template_launches.c --- */
 
-/* [launch.NAME], of which `launch` has the name and line. */
-void loader_read_launch(struct loader *loader, const char *section, struct launch *launch);
-
-/* [reference.NAME], of which `launch` has the name and line. */
-void loader_read_reference(struct loader *loader, const char *section, struct launch *launch);
+/* [launch.NAME] or [reference.NAME], of which `launch` has the name and line. */
+void loader_read_launch(struct loader *loader, const char *section, struct launch *launch,
+                        bool reference);
 
 /* Finds the launches of all [loop.NAME] sections, once their names are known; then reads one. */
 void loader_link_loops(struct loader *loader);

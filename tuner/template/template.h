@@ -77,9 +77,8 @@ struct fill {
 
 struct buffer {
     const char *name;
-    const char *type; /* an element type, or a parameter or problem word that names one */
-    size_t
-        components; /* of that type in each element: of a vector type, of a type of the source's its bytes */
+    const char *type;     /* an element type, or a parameter or problem word that names one */
+    size_t components;    /* of that type in each element: a vector's, or a source's type's bytes */
     const char *own_type; /* the latter's name; NULL: none */
     struct expression *length;
     enum buffer_access access;

@@ -652,10 +652,11 @@ static void read_loop_name(struct loader *loader, const char *section, struct la
 
 /* --- launches, and those of references --- */
 
-void loader_read_launch(struct loader *loader, const char *section, struct launch *launch)
+void loader_read_launch(struct loader *loader, const char *section, struct launch *launch,
+                        bool reference)
 {
     struct names around = {0}; /* base, the variables of the loops around it */
-    struct names known = {0};  /* … own statistics, earlier launches, loop variable */
+    struct names known = {0};  /* … a launch's own statistics, earlier launches, loop variable */
     const struct ini_entry *entry = loader_need(loader, section, launch->line, "entry");
     if (entry == NULL)
         return;
@@ -663,16 +664,23 @@ void loader_read_launch(struct loader *loader, const char *section, struct launc
     names_add_all(&around, loader->base.items);
     add_variables(&around, launch->outer);
     names_add_all(&known, around.items);
-    names_add_all(&known, launch_stat_names());
-    for (size_t i = 0; &loader->template->launches[i / 2] != launch; i++)
+    if (!reference)
+        names_add_all(&known, launch_stat_names());
+    for (size_t i = 0; !reference && &loader->template->launches[i / 2] != launch; i++)
         names_add(&known, loader->made.items[i]);
     read_loop_name(loader, section, launch, &known);
     launch->when = loader_expression_of(loader, section, "when", &around);
+    loader->expects = reference;
     loader_read_geometry(loader, section, &known, launch);
+    loader->expects = false;
     loader_refuse_names(loader, launch, true);
-    (void)loader_need(loader, section, launch->line, "grid");
-    (void)loader_need(loader, section, launch->line, "block");
     read_loop(loader, section, &known, &around, &launch->loop);
+    if (reference) {
+        loader_check_helper(loader, launch, "reference");
+    } else {
+        (void)loader_need(loader, section, launch->line, "grid");
+        (void)loader_need(loader, section, launch->line, "block");
+    }
     launch->cooperative = loader_expression_of(loader, section, "cooperative", &around);
     launch->co_resident = loader_expression_of(loader, section, "co_resident", &around);
     read_extents(loader, section, "cluster", &known, launch->cluster, &launch->cluster_count);
@@ -682,25 +690,5 @@ void loader_read_launch(struct loader *loader, const char *section, struct launc
     launch->shared_carveout = loader_expression_of(loader, section, "shared_carveout", &known);
     launch->main = loader_yes(loader, section, "main");
     free(around.items);
-    free(known.items);
-}
-
-void loader_read_reference(struct loader *loader, const char *section, struct launch *launch)
-{
-    struct names known = {0}; /* base, loop variables */
-    const struct ini_entry *entry = loader_need(loader, section, launch->line, "entry");
-    if (entry == NULL)
-        return;
-    launch->entry = entry->value;
-    names_add_all(&known, loader->base.items);
-    add_variables(&known, launch->outer);
-    launch->when = loader_expression_of(loader, section, "when", &known);
-    read_loop_name(loader, section, launch, &known);
-    loader->expects = true;
-    loader_read_geometry(loader, section, &known, launch);
-    loader->expects = false;
-    loader_check_helper(loader, launch, "reference");
-    loader_refuse_names(loader, launch, true);
-    read_loop(loader, section, &known, &loader->base, &launch->loop);
     free(known.items);
 }

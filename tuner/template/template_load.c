@@ -339,9 +339,9 @@ static void read_members(struct loader *loader)
         if (section_is(entry->section, "buffer."))
             loader_read_buffer(loader, entry->section, buffer++);
         else if (section_is(entry->section, "launch."))
-            loader_read_launch(loader, entry->section, launch++);
+            loader_read_launch(loader, entry->section, launch++, false);
         else if (section_is(entry->section, "reference."))
-            loader_read_reference(loader, entry->section, reference++);
+            loader_read_launch(loader, entry->section, reference++, true);
         else if (section_is(entry->section, "loop."))
             loader_read_loop(loader, entry->section, loop++);
         else if (section_is(entry->section, "expect."))

@@ -33,8 +33,7 @@ int template_load_unfinished(struct template *template, const char *path, struct
 struct template_search {
     const char *beside; /* a file to whose folder those below are relative; NULL: the current one */
     const char *folder; /* folders, separated by commas; NULL: the usual ones: */
-    const char
-        *usual; /* this one, that of `beside`, `kernels` in that, and the installed templates' */
+    const char *usual;  /* this one, that of `beside`, its `kernels`, and the installed ones */
     const char *advice; /* how to name another: "with --templates" */
 };
 

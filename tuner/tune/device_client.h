@@ -174,16 +174,13 @@ struct device_client_check {
     int unchecked_runs; /* before those; it is verified without them first, to know what they may take */
     int runs; /* each result is checked, and after the last two everything (gpu/verify.h) */
     unsigned data_set; /* of the fills' random numbers; 0: the usual one */
-    bool
-        last; /* that it changes nothing of the others' is checked, too: their data, guards and state */
-    bool
-        careful; /* the same, and everything is checked before it runs: no other variant is to blame */
+    bool last;         /* the others' data, guards and state are checked afterwards, too */
+    bool careful;      /* the same, and everything before it runs: no other variant is to blame */
     /* room for the first elements of a wrong result that differ, of which there are `*count`, and then how
      * many those are; NULL: they are not wanted */
     struct device_difference *differences;
     size_t *count;
-    const char *
-        dump; /* a folder that gets all arrays after the last run, or one that is wrong; NULL: none */
+    const char *dump; /* gets all arrays after the last run, or one that is wrong; NULL: none */
 };
 
 int device_client_verify(struct device_client *client, int64_t id,

@@ -116,12 +116,9 @@ static int request_probe(struct tuning_job *job, const struct bindings *defaults
     const struct scope fixed = {&job->fixed, NULL};
     const struct scope scope = {defaults, &fixed};
     struct options options;
-    if (job->probe_source.files != NULL || !struct_probe_make(&job->probe_source, template, &scope))
+    if (job->probe_source.files != NULL ||
+        !struct_probe_make(&job->probe_source, &options, template, &scope, job->problem))
         return 0;
-    if (struct_probe_options(template, defaults, job->problem, &options, NULL) != 0) {
-        options_release(&options); /* the variants say what is wrong */
-        return 0;
-    }
     int status = compile_pool_set_arch(job->pool, job->study.environment.gpu.arch, error);
     if (status == 0)
         status =
