@@ -1,7 +1,7 @@
 #!/bin/sh
 # usage: clang_tidy.sh BUILD_DIR: checks every C file of tuner/ that is compiled, by .clang-tidy. Only if AUTOTUNE_ANALYZE
-# is set, those of tests/, too, by tests/.clang-tidy, and all of them with the static analyzer (clang-analyzer-*): each
-# takes half of the time. Versions find different things, so only 14 is used; exits with 77 (skipped) if it is not installed.
+# is set, those of tests/, too, by tests/.clang-tidy, and all of them with the static analyzer (clang-analyzer-*), which
+# doubles the time. Versions find different things, so only 14 is used; exits with 77 (skipped) if it is not installed.
 set -eu
 build=$(cd "$1" && pwd)
 cd "$(dirname "$0")/../.."
