@@ -7,11 +7,12 @@
 #include <string.h>
 
 static const struct {
-    const char *name;
+    const char *name, *cpp, *vector;
     size_t bytes;
     bool floating;
 } types[] = {
-#define X(name, text, bytes, floating) [ELEMENT_##name] = {text, bytes, floating},
+#define X(name, text, cpp, vector, bytes, floating)                                                \
+    [ELEMENT_##name] = {text, cpp, vector, bytes, floating},
     ELEMENT_TYPES(X)
 #undef X
 };
@@ -41,45 +42,32 @@ int element_from_name(const char *name, size_t length)
 
 int element_of_vector(const char *name, size_t *components)
 {
-    static const struct {
-        const char *name;
-        enum element_type type;
-    } vectors[] = {{"char", ELEMENT_INT8},         {"uchar", ELEMENT_UINT8},
-                   {"short", ELEMENT_INT16},       {"ushort", ELEMENT_UINT16},
-                   {"int", ELEMENT_INT32},         {"uint", ELEMENT_UINT32},
-                   {"longlong", ELEMENT_INT64},    {"ulonglong", ELEMENT_UINT64},
-                   {"float", ELEMENT_FLOAT},       {"double", ELEMENT_DOUBLE},
-                   {"half", ELEMENT_HALF},         {"__half", ELEMENT_HALF},
-                   {"bfloat16", ELEMENT_BFLOAT16}, {"__nv_bfloat16", ELEMENT_BFLOAT16}};
-    for (size_t i = 0; i < sizeof vectors / sizeof *vectors; i++) {
-        size_t length = strlen(vectors[i].name);
-        const char *digit = name + length;
-        if (strncmp(name, vectors[i].name, length) != 0 || *digit < '1' || *digit > '4' ||
-            digit[1] != '\0' ||
-            (types[vectors[i].type].floating && types[vectors[i].type].bytes == 2 && *digit != '2'))
-            continue;
-        *components = (size_t)(*digit - '0');
-        return (int)vectors[i].type;
+    char word[16]; /* without the digit at its end */
+    size_t length = strlen(name);
+    if (length < 2 || length > sizeof word)
+        return -1;
+    const char digit = name[length - 1];
+    (void)snprintf(word, sizeof word, "%.*s", (int)length - 1, name);
+    for (int i = 0; i < ELEMENT_TYPE_COUNT; i++) {
+        bool half = types[i].floating && types[i].bytes == 2;
+        bool found = strcmp(word, types[i].vector) == 0 ||
+                     (types[i].floating && strcmp(word, types[i].name) == 0);
+        *components = (size_t)(digit - '0');
+        if (found && digit >= (half ? '2' : '1') && digit <= (half ? '2' : '4'))
+            return i;
     }
     return -1;
 }
 
 const char *element_cpp_name(enum element_type type)
 {
-    static const char *const names[] = {
-        [ELEMENT_INT8] = "int8_t",     [ELEMENT_INT16] = "int16_t",
-        [ELEMENT_INT32] = "int32_t",   [ELEMENT_INT64] = "int64_t",
-        [ELEMENT_UINT8] = "uint8_t",   [ELEMENT_UINT16] = "uint16_t",
-        [ELEMENT_UINT32] = "uint32_t", [ELEMENT_UINT64] = "uint64_t",
-        [ELEMENT_HALF] = "__half",     [ELEMENT_BFLOAT16] = "__nv_bfloat16",
-        [ELEMENT_FLOAT] = "float",     [ELEMENT_DOUBLE] = "double"};
-    return names[type];
+    return types[type].cpp;
 }
 
 const char *const *element_names(void)
 {
     static const char *const names[] = {
-#define X(name, text, bytes, floating) text,
+#define X(name, text, cpp, vector, bytes, floating) text,
         ELEMENT_TYPES(X)
 #undef X
             NULL};

@@ -7,23 +7,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* X(NAME, name in files, bytes, floating point) */
+/* X(NAME, name in files, in C++, in vector types such as uint4, bytes, floating point) */
 #define ELEMENT_TYPES(X)                                                                           \
-    X(INT8, "int8", 1, false)                                                                      \
-    X(INT16, "int16", 2, false)                                                                    \
-    X(INT32, "int32", 4, false)                                                                    \
-    X(INT64, "int64", 8, false)                                                                    \
-    X(UINT8, "uint8", 1, false)                                                                    \
-    X(UINT16, "uint16", 2, false)                                                                  \
-    X(UINT32, "uint32", 4, false)                                                                  \
-    X(UINT64, "uint64", 8, false)                                                                  \
-    X(HALF, "half", 2, true)                                                                       \
-    X(BFLOAT16, "bfloat16", 2, true)                                                               \
-    X(FLOAT, "float", 4, true)                                                                     \
-    X(DOUBLE, "double", 8, true)
+    X(INT8, "int8", "int8_t", "char", 1, false)                                                    \
+    X(INT16, "int16", "int16_t", "short", 2, false)                                                \
+    X(INT32, "int32", "int32_t", "int", 4, false)                                                  \
+    X(INT64, "int64", "int64_t", "longlong", 8, false)                                             \
+    X(UINT8, "uint8", "uint8_t", "uchar", 1, false)                                                \
+    X(UINT16, "uint16", "uint16_t", "ushort", 2, false)                                            \
+    X(UINT32, "uint32", "uint32_t", "uint", 4, false)                                              \
+    X(UINT64, "uint64", "uint64_t", "ulonglong", 8, false)                                         \
+    X(HALF, "half", "__half", "__half", 2, true)                                                   \
+    X(BFLOAT16, "bfloat16", "__nv_bfloat16", "__nv_bfloat16", 2, true)                             \
+    X(FLOAT, "float", "float", "float", 4, true)                                                   \
+    X(DOUBLE, "double", "double", "double", 8, true)
 
 enum element_type {
-#define X(name, text, bytes, floating) ELEMENT_##name,
+#define X(name, text, cpp, vector, bytes, floating) ELEMENT_##name,
     ELEMENT_TYPES(X)
 #undef X
         ELEMENT_TYPE_COUNT

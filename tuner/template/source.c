@@ -23,20 +23,15 @@ struct hashes {
     bool stringifies;           /* a macro turns its argument into text, with its white space */
 };
 
-/* "#define CUDA_STD_HEADER(header) <cuda/std/header>", with the parameter replaced by PARAMETER. */
+/* "#define CUDA_STD_HEADER(header) <cuda/std/header>", or an #include of such a macro. */
 struct header_macro {
     char *name;
-    char *text;
+    char *text; /* with the parameter replaced by PARAMETER; or the argument of the #include */
+    char *path; /* of the file with the #include; NULL: a definition */
+    int line;
 };
 
 enum { PARAMETER = 1 };
-
-/* An #include of such a macro. */
-struct macro_include {
-    char *path; /* of the file with the #include */
-    int line;
-    char *name, *argument;
-};
 
 /* What one source_load() collects. */
 struct loading {
@@ -50,8 +45,6 @@ struct loading {
     int macro_line;
     struct header_macro *macros;
     size_t macro_count;
-    struct macro_include *includes;
-    size_t include_count;
     bool shadowing; /* reads headers that only the toolkit's may include */
 };
 
@@ -335,7 +328,7 @@ static void scan_definition(struct scan *scan, const char *name)
     size_t length = strlen(text);
     if (one && !loading->shadowing && length > 2 && text[0] == '<' && text[length - 1] == '>')
         *ARRAY_APPEND(loading->macros, loading->macro_count) =
-            (struct header_macro){alloc_string(name), alloc_string(text)};
+            (struct header_macro){.name = alloc_string(name), .text = alloc_string(text)};
     free(parameter);
     free(text);
 }
@@ -345,7 +338,7 @@ static void scan_definition(struct scan *scan, const char *name)
 static void scan_macro_include(struct scan *scan)
 {
     struct loading *loading = scan->loading;
-    struct macro_include include = {.line = scan->lexer.line};
+    const int line = scan->lexer.line;
     char *name = alloc_string(scan->lexer.token);
     char *argument = NULL;
     bool is_name = scan->last == TOKEN_NAME;
@@ -356,13 +349,11 @@ static void scan_macro_include(struct scan *scan)
         argument != NULL && next_token(scan, false) == TOKEN_PUNCTUATION && token_is(scan, ")");
     loading->hashes.stringifies = true; /* white space is part of a name */
     if (call && !loading->shadowing) {
-        include.path = alloc_string(scan->path);
-        include.name = name;
-        include.argument = argument;
-        *ARRAY_APPEND(loading->includes, loading->include_count) = include;
+        *ARRAY_APPEND(loading->macros, loading->macro_count) =
+            (struct header_macro){name, argument, alloc_string(scan->path), line};
         return;
     }
-    note_macro(loading, name, scan->path, include.line);
+    note_macro(loading, name, scan->path, line);
     free(name);
     free(argument);
 }
@@ -370,18 +361,19 @@ static void scan_macro_include(struct scan *scan)
 /* Takes the headers that macros make. */
 static void take_macro_headers(struct loading *loading)
 {
-    for (size_t i = 0; i < loading->include_count; i++) {
-        const struct macro_include *include = &loading->includes[i];
-        bool known = false;
+    for (size_t i = 0; i < loading->macro_count; i++) {
+        const struct header_macro *include = &loading->macros[i];
+        bool known = include->path == NULL;
         for (size_t j = 0; j < loading->macro_count; j++) {
             const struct header_macro *macro = &loading->macros[j];
-            if (strcmp(macro->name, include->name) != 0)
+            if (include->path == NULL || macro->path != NULL ||
+                strcmp(macro->name, include->name) != 0)
                 continue;
             const char *place = strchr(macro->text, PARAMETER);
             size_t before = place != NULL ? (size_t)(place - macro->text) : strlen(macro->text);
-            char *header = alloc_format("%.*s%s%s", (int)before, macro->text,
-                                        place != NULL ? include->argument : "",
-                                        place != NULL ? place + 1 : "");
+            char *header =
+                alloc_format("%.*s%s%s", (int)before, macro->text,
+                             place != NULL ? include->text : "", place != NULL ? place + 1 : "");
             take_header(loading, include->path, header, false, false);
             free(header);
             known = true;
@@ -553,14 +545,9 @@ static void loading_finish(struct loading *loading)
     for (size_t i = 0; i < loading->macro_count; i++) {
         free(loading->macros[i].name);
         free(loading->macros[i].text);
+        free(loading->macros[i].path);
     }
     free(loading->macros);
-    for (size_t i = 0; i < loading->include_count; i++) {
-        free(loading->includes[i].path);
-        free(loading->includes[i].name);
-        free(loading->includes[i].argument);
-    }
-    free(loading->includes);
     free(loading->macro);
     free(loading->macro_path);
 }

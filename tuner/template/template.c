@@ -394,14 +394,6 @@ bool buffer_is_for_references(const struct template *template, const struct buff
            !helper_uses_buffer(&launches, buffer->name);
 }
 
-bool helper_launches(const struct helper *helper, const char *entry)
-{
-    for (size_t i = 0; i < helper->count; i++)
-        if (strcmp(helper->launches[i].entry, entry) == 0)
-            return true;
-    return false;
-}
-
 bool helper_uses_buffer(const struct helper *helper, const char *name)
 {
     for (size_t i = 0; i < helper->count; i++)

@@ -444,9 +444,6 @@ struct helper expectation_helper(const struct template *template,
 /* Whether the buffer is scratch that the template's references use, and no launch. */
 bool buffer_is_for_references(const struct template *template, const struct buffer *buffer);
 
-/* Whether an entry is one of the helper's. */
-bool helper_launches(const struct helper *helper, const char *entry);
-
 /* Whether one of the helper's launches has the buffer, or other name, among its arguments. */
 bool helper_uses_buffer(const struct helper *helper, const char *name);
 

@@ -181,9 +181,10 @@ static void add_defined(struct bindings *defined, const struct template *templat
 
 static bool is_helper(const struct template *template, const char *entry)
 {
-    struct helper helper;
-    for (size_t i = 0; template_helper(template, i, &helper); i++)
-        if (helper_launches(&helper, entry))
+    const struct launch *launch;
+    for (size_t i = template->launch_count; (launch = template_any_launch(template, i)) != NULL;
+         i++)
+        if (strcmp(launch->entry, entry) == 0)
             return true;
     return false;
 }
@@ -225,15 +226,15 @@ static struct names unlaunched_by(const struct template *template, bool helpers,
 {
     struct names names = {0};
     struct bindings defined = {0};
-    struct helper helper;
+    const struct launch *launch;
     if (has_symbols(template))
         return names;
     add_defined(&defined, template, template->parameters, template->parameter_count, parameters);
     add_defined(&defined, template, template->problem, template->problem_count, problem);
-    for (size_t i = 0; !helpers && template_helper(template, i, &helper); i++)
-        for (size_t j = 0; j < helper.count; j++)
-            if (!may_launch(template, helper.launches[j].entry, &defined))
-                add_unlaunched(&names, template, helper.launches[j].entry);
+    for (size_t i = template->launch_count;
+         !helpers && (launch = template_any_launch(template, i)) != NULL; i++)
+        if (!may_launch(template, launch->entry, &defined))
+            add_unlaunched(&names, template, launch->entry);
     for (size_t i = 0; i < template->launch_count; i++) {
         const char *entry = template->launches[i].entry;
         bool launched = helpers ? is_helper(template, entry) || strpbrk(entry, "<:") != NULL
