@@ -186,8 +186,8 @@ struct study {
     size_t gpu_count;
     struct result *results;
     size_t result_count;
-    bool complete; /* every variant has an outcome, and the finals are done */
     char *refusal; /* from the record: why the latest run left it out; NULL: it did not */
+    bool complete; /* every variant has an outcome, and the finals are done */
     bool has_winner;
     size_t winner; /* index into results */
 };

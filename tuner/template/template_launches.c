@@ -396,6 +396,7 @@ void loader_read_constants(struct loader *loader)
     loader_read_arguments(loader, texts, count, &(struct place){constants->line, &loader->base},
                           constants);
     for (size_t i = 0; i < constants->argument_count; i++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): an argument for each symbol */
         constants->arguments[i].symbol = symbols[i];
     loader_refuse_names(loader, constants, true);
     free(texts);
@@ -559,6 +560,7 @@ static bool link_loop(struct loader *loader, struct loop *loop, bool last)
         }
     for (size_t i = 0; i < count && !loader_failed(loader); i++) {
         const struct repeated item = find_repeated(loader->template, names[i]);
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): every name was found above */
         if (*item.outer != NULL)
             loader_fail(loader, entry->line, "'%s' is in two loops, '%s' and '%s'", names[i],
                         (*item.outer)->name, loop->name);
