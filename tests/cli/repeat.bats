@@ -461,15 +461,16 @@ END
     done
 }
 
-# shoved FAR WRONG: the stray write goes there (4611686018421528320: the state of `lean`), and so far its own result is off
+# shoved FAR BEFORE: the stray write goes there (4611686018421528320: the state of `lean`), and so many runs before it, its own
+# result is wrong
 shoved() {
     own_templates
-    sed -i "s/uint64 140672, int32 0/uint64 $1, int32 $2/" templates/repeat.ini
+    sed -i "s/uint64 140672, uint32 1000/uint64 $1, uint32 $2/" templates/repeat.ini
 }
 
 @test "a variant that writes into the state of another one in its last verification does not win, whoever lost by time" {
     local when
-    shoved 4611686018421528320 0
+    shoved 4611686018421528320 1000
     for when in 46 58 73; do # the last one on the other data
         stand_in noise=0.002 base_ns=42000 time.repeat_count=100 time.repeat_shove=39600 time.repeat_lean=39980 time.repeat_good=41500
         sweep "block_size = 256" "mode = shove, lean, good" "copy = $when"
@@ -481,13 +482,24 @@ shoved() {
 }
 
 @test "who damages another one's state in a run whose own result is wrong, too, is blamed for both" {
-    shoved 140672 1
+    shoved 140672 0
     stand_in noise=0.002 base_ns=42000 time.repeat_count=100 time.repeat_shove=39985 time.repeat_lean=39950 time.repeat_good=41500
     sweep "block_size = 256" "mode = shove, lean, good" "copy = 6"
     expect 0 --config sweep.ini --format csv
     is shove wrong_result
     is lean measured
     is good measured
+}
+
+@test "who is found wrong before it does again what it has done to another one leaves that one to the next run" {
+    shoved 140672 2
+    stand_in noise=0.002 base_ns=42000 time.repeat_count=100 time.repeat_shove=39985 time.repeat_lean=39950 time.repeat_good=41500
+    sweep "cache = warm" "block_size = 256" "mode = shove, lean, good" "copy = 11"
+    expect 0 --config sweep.ini
+    expect 0 --config sweep.ini --format csv
+    is shove wrong_result
+    is lean measured
+    has results/tuned.ini "parameter.mode = lean"
 }
 
 @test "a suspect of a GPU that fails is not condemned by another one, on which nobody fails" {

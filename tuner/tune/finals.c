@@ -133,16 +133,21 @@ static void disqualify(struct finals *finals, size_t contender,
     job->careful = job->careful || answer->doubtful || suspect;
     if (answer->damaging) /* which excuses them */
         job->suspect_count = 0;
-    if (suspect)
-        *ARRAY_APPEND(job->suspects, job->suspect_count) =
-            (struct suspect){index, *answer, finals->gpu, endured_index(finals)};
-    else if (!answer->doubtful)
+    /* who is out does not do again what it may have done to suspects */
+    for (size_t i = 0; i < job->suspect_count && !suspect && !answer->doubtful; i++)
+        job->suspects[i].answer.passing = true;
+    if (suspect) {
+        struct suspect *added = ARRAY_APPEND(job->suspects, job->suspect_count);
+        *added = (struct suspect){index, *answer, finals->gpu, endured_index(finals)};
+        added->answer.passing = finals->failed > 1;
+    } else if (!answer->doubtful) {
         tuning_job_take_answer(job, index, answer);
+    }
 }
 
 /* The finals found nobody who damages what others use, so the suspects have failed. If not all that came before them was
- * done again there (`whole`: no worker was lost, and nothing interrupted it), the next run tries them again. Returns whether any
- * suspect was still in; stores their outcomes. */
+ * done again there (`whole`: no worker was lost, and nothing interrupted it), the next run tries them again. Returns whether
+ * any suspect was still in; stores their outcomes. */
 static bool condemn_suspects(struct finals *finals, bool whole)
 {
     struct tuning_job *job = finals->job;
@@ -154,7 +159,7 @@ static bool condemn_suspects(struct finals *finals, bool whole)
             continue;
         condemned = true;
         suspect->answer.passing =
-            !whole || suspect->gpu != finals->gpu ||
+            suspect->answer.passing || !whole || suspect->gpu != finals->gpu ||
             (suspect->behind != SIZE_MAX && suspect->behind != endured_index(finals));
         tuning_job_take_answer(job, suspect->index, &suspect->answer);
         (void)record_result(finals->tuning->record, job->record_id, result, "finals", NULL);

@@ -111,12 +111,12 @@ VARIANT repeat_lean(const int *a, const int *b, int *out, u64 n, const int *kept
         out[i] = result_of(a[i], b[i]) + kept[0];
 }
 
-/* In its run number `when` writes far outside its own scratch, once, and adds `wrong` to its own result. */
+/* In its run number `when` writes far outside its own scratch, once. So many runs before, its own result is wrong. */
 VARIANT repeat_shove(const int *a, const int *b, int *out, u64 n, int *kept, const unsigned *runs, unsigned when,
-                     u64 far, int wrong)
+                     u64 far, unsigned before)
 {
     for (u64 i = FIRST; i < n; i += STEP) {
-        out[i] = result_of(a[i], b[i]) + (runs[0] == when ? wrong : 0);
+        out[i] = result_of(a[i], b[i]) + (runs[0] + before == when ? 1 : 0);
         if (i == 0 && runs[0] == when)
             kept[far] = 1;
     }
