@@ -63,7 +63,7 @@ COMP_WORDS=(autotune ex) COMP_CWORD=1; _autotune; echo "\${COMPREPLY[@]}"
 COMP_WORDS=(autotune merge --out) COMP_CWORD=2; _autotune; echo "\${COMPREPLY[@]}"
 COMP_WORDS=(autotune help de) COMP_CWORD=2; _autotune; echo "\${COMPREPLY[@]}"
 COMP_WORDS=(autotune sweep.ini --kernel shr) COMP_CWORD=3; _autotune; echo "\${COMPREPLY[@]}"
-COMP_WORDS=(autotune run --templates templates --kernel bl) COMP_CWORD=5; _autotune; echo "\${COMPREPLY[@]}"
+COMP_WORDS=(autotune run --templates none,templates --kernel bl) COMP_CWORD=5; _autotune; echo "\${COMPREPLY[@]}"
 COMP_WORDS=(autotune run sweep.ini -k shrunk --set blo) COMP_CWORD=6; _autotune; echo "\${COMPREPLY[@]}"
 COMP_WORDS=(autotune bundle -t tuned.ini --kernel ma) COMP_CWORD=5; _autotune; echo "\${COMPREPLY[@]}"
 SH
