@@ -63,7 +63,7 @@ enum { UNUSED_ANYWHERE = 3 };
 constexpr int width(int n) { return n + 1; }
 const float scale = 0.5f;
 struct Sum {
-    float identity;
+    alignas(sizeof(float)) float identity;
     // HOST
     std::vector<float> values() const { return {identity}; }
     static Sum load(const std::string &path) { std::ifstream file(path); return Sum(); }

@@ -14,13 +14,56 @@
 
 /* --- words and tokens --- */
 
-/* A token's text; for one that is a macro, also what it stands for. */
+/* What words mean in a declaration; a macro means what its tokens do. */
+enum meaning {
+    MEANS_DEVICE = 1 << 0,
+    MEANS_UNKNOWN_DEVICE =
+        1 << 1, /* by its name; if no macro, it is one of a header that is not there */
+    MEANS_CONSTEXPR = 1 << 2,
+    MEANS_CONST = 1 << 3,
+    MEANS_CLASS = 1 << 4,
+    MEANS_ENUM = 1 << 5,
+    MEANS_USING = 1 << 6,
+    MEANS_TYPEDEF = 1 << 7,
+    MEANS_NAMESPACE = 1 << 8,
+    MEANS_CONCEPT = 1 << 9,
+    MEANS_ASSERTION = 1 << 10,
+    MEANS_FRIEND = 1 << 12,
+    MEANS_VIRTUAL = 1 << 13,
+    MEANS_UNEVALUATED = 1 << 14, /* what the parentheses behind it hold */
+    MEANS_QUALIFIER = 1 << 15,   /* behind a function's parameters */
+    MEANS_END = 1 << 16,         /* of a declaration */
+};
+
+static const struct {
+    unsigned meaning;
+    const char *words[6];
+} meanings[] = {
+    {MEANS_DEVICE, {"__device__", "__global__", "__constant__", "__shared__", "__managed__"}},
+    {MEANS_CONSTEXPR, {"constexpr", "consteval"}},
+    {MEANS_CONST, {"const"}},
+    {MEANS_CLASS, {"struct", "class", "union"}},
+    {MEANS_ENUM, {"enum"}},
+    {MEANS_USING, {"using"}},
+    {MEANS_TYPEDEF, {"typedef"}},
+    {MEANS_NAMESPACE, {"namespace"}},
+    {MEANS_CONCEPT, {"concept"}},
+    {MEANS_ASSERTION, {"static_assert", "_Static_assert", "asm"}},
+    {MEANS_FRIEND, {"friend"}},
+    {MEANS_VIRTUAL, {"virtual"}},
+    {MEANS_UNEVALUATED, {"decltype", "noexcept", "requires", "sizeof", "alignof"}},
+    {MEANS_QUALIFIER, {"const", "volatile", "noexcept", "override", "final"}},
+    {MEANS_QUALIFIER, {"requires", "try", "throw", "__attribute__"}},
+    {MEANS_END, {"{", "}", ";"}},
+};
+
 struct word {
     char *text;
+    unsigned meaning;
     bool live;        /* code that stays names it; */
     bool unevaluated; /* within decltype and the like */
     bool is_namespace;
-    bool macro, visited;
+    bool macro;
     struct word **body; /* the tokens of all its definitions */
     size_t body_count;
 };
@@ -33,20 +76,18 @@ struct token {
     int line;
     enum token_kind kind;
     enum fate fate;
-    bool in_directive;
-    bool pragma;    /* in one, which goes with the code around it */
-    bool annotated; /* gets `__host__ __device__` in front */
+    size_t depth; /* how many brackets are around it; SIZE_MAX: in a directive or after #if 0 */
+    bool in_directive; /* other than a pragma, which goes with the code around it */
+    bool declared;     /* the name of a declaration */
+    bool annotated;    /* gets `__host__ __device__` in front */
 };
 
 /* When a declaration stays. */
 enum keep { KEEP_ALWAYS, KEEP_NAMESPACE, KEEP_NAMED, KEEP_UNEVALUATED, KEEP_NEVER };
 
-enum { MOST_NAMES = 6 };
-
 struct declaration {
-    size_t file, first, end; /* its tokens; `end` is 0 as long as it is open */
-    struct word *names[MOST_NAMES];
-    size_t name_count;
+    size_t file, first, end; /* its tokens */
+    size_t depth;            /* of those that no bracket of it is around */
     enum keep keep;
     size_t annotate; /* the token in front of which an annotation is needed; SIZE_MAX: none is */
     bool live;
@@ -59,7 +100,9 @@ struct file_tokens {
 
 struct removal {
     struct host_code *code;
-    void *words; /* of tsearch() */
+    void *tree; /* of tsearch(), by text */
+    struct word **words;
+    size_t word_count;
     struct file_tokens *files;
     struct declaration *declarations;
     size_t declaration_count;
@@ -73,48 +116,43 @@ static int compare_words(const void *left, const void *right)
 static struct word *get_word(struct removal *removal, const char *text)
 {
     struct word key = {.text = (char *)(uintptr_t)text};
-    struct word **found = tfind(&key, &removal->words, compare_words);
+    struct word **found = tfind(&key, &removal->tree, compare_words);
     if (found != NULL)
         return *found;
     struct word *word = alloc_zeroed(1, sizeof *word);
     word->text = alloc_string(text);
-    (void)tsearch(word, &removal->words, compare_words);
+    if (strstr(text, "DEVICE") != NULL && strchr(text, '"') == NULL)
+        word->meaning = MEANS_UNKNOWN_DEVICE;
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+        for (size_t j = 0; meanings[i].words[j] != NULL; j++)
+            if (strcmp(meanings[i].words[j], text) == 0)
+                word->meaning |= meanings[i].meaning;
+    (void)tsearch(word, &removal->tree, compare_words);
+    *ARRAY_APPEND(removal->words, removal->word_count) = word;
     return word;
-}
-
-static void free_word(void *item)
-{
-    struct word *word = item;
-    free(word->text);
-    free(word->body);
-    free(word);
 }
 
 static bool is(const struct word *word, const char *text)
 {
-    return word != NULL && strcmp(word->text, text) == 0;
+    return strcmp(word->text, text) == 0;
 }
 
-static bool is_one_of(const struct word *word, const char *const *texts)
-{
-    return word != NULL && names_have(texts, word->text);
-}
-
-/* Puts the macro into the table that the latest directive, from `first` on, defines. */
+/* A macro or pragma of the latest directive, which begins at `first`. */
 static void note_directive(const struct file_tokens *tokens, size_t first)
 {
     struct token *items = tokens->items;
     size_t last = tokens->count - 1; /* the end of its line */
     size_t at = first + 2;
-    if (at > last) /* it has no name */
+    if (at >= last) /* it has no name */
         return;
-    bool pragma = is(items[first + 1].word, "pragma") && !is(items[at].word, "once");
-    for (size_t i = first; i <= last && pragma; i++)
-        items[i].pragma = true;
-    if (at >= last || !is(items[first + 1].word, "define"))
+    if (is(items[first + 1].word, "pragma") && !is(items[at].word, "once"))
+        for (size_t i = first; i <= last; i++)
+            items[i].in_directive = false;
+    if (!is(items[first + 1].word, "define"))
         return;
     struct word *macro = items[at++].word;
     macro->macro = true;
+    macro->meaning &= ~(unsigned)MEANS_UNKNOWN_DEVICE;
     if (is(items[at].word, "(") && items[at].start == items[at - 1].end)
         while (at < last && !is(items[at].word, ")"))
             at++;
@@ -128,8 +166,10 @@ static void read_tokens(struct removal *removal, size_t file)
     struct source_lexer lexer;
     enum token_kind kind;
     size_t directive = SIZE_MAX; /* where it began */
-    const char *text = removal->code->texts[file];
-    source_lexer_init(&lexer, text + (strncmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0));
+    char *text = removal->code->texts[file];
+    if (strncmp(text, "\xef\xbb\xbf", 3) == 0) /* a byte order mark, which would not be the first */
+        memset(text, ' ', 3);
+    source_lexer_init(&lexer, text);
     do {
         kind = source_lexer_next(&lexer);
         if (kind == TOKEN_DIRECTIVE)
@@ -140,6 +180,7 @@ static void read_tokens(struct removal *removal, size_t file)
                            .end = lexer.at,
                            .line = lexer.line,
                            .kind = kind,
+                           .depth = SIZE_MAX,
                            .in_directive = directive != SIZE_MAX};
         if (kind == TOKEN_DIRECTIVE_END && directive != SIZE_MAX) {
             note_directive(tokens, directive);
@@ -149,509 +190,393 @@ static void read_tokens(struct removal *removal, size_t file)
     source_lexer_release(&lexer);
 }
 
-/* Whether the word, or what it stands for as a macro, is one of these. */
-/* NOLINTNEXTLINE(misc-no-recursion): a macro is visited once at a time */
-static bool means(struct word *word, const char *const *texts)
+/* Macros may name each other. */
+static void find_meanings(struct removal *removal)
 {
-    bool found = is_one_of(word, texts);
-    if (!word->macro || word->visited)
-        return found;
-    word->visited = true;
-    for (size_t i = 0; i < word->body_count && !found; i++)
-        found = means(word->body[i], texts);
-    word->visited = false;
-    return found;
-}
-
-static const char *const spaces[] = {"__device__", "__global__",  "__constant__",
-                                     "__shared__", "__managed__", NULL};
-
-/* A macro that is defined nowhere is one of a header that is not there: its name decides. */
-static bool means_device(struct word *word)
-{
-    bool unknown =
-        !word->macro && strstr(word->text, "DEVICE") != NULL && strchr(word->text, '"') == NULL;
-    return unknown || means(word, spaces);
+    bool changed = true;
+    while (changed) {
+        changed = false;
+        for (size_t i = 0; i < removal->word_count; i++) {
+            struct word *word = removal->words[i];
+            unsigned before = word->meaning;
+            for (size_t j = 0; j < word->body_count; j++)
+                word->meaning |= word->body[j]->meaning;
+            changed = changed || word->meaning != before;
+        }
+    }
 }
 
 /* --- declarations --- */
 
-/* What surrounds a declaration: a namespace, `extern "C"`, or a class. */
+/* What surrounds a declaration: a file, a namespace, `extern "C"`, or a class. */
 struct surrounding {
-    struct surrounding *outer;
-    struct surrounding *older; /* the list of all, to be freed */
-    struct state *head;        /* of a class: what was read of it; otherwise NULL */
+    size_t outer, depth;
+    size_t first; /* of a class: where its declaration begins; otherwise SIZE_MAX */
     struct word *name;
-    bool device; /* something in it is annotated */
+    bool device; /* a member is annotated */
 };
 
-/* What has been read of a declaration, and where; copied at each #if. */
-struct state {
-    struct surrounding *scope;
-    size_t first;    /* its first token; SIZE_MAX: it has none yet */
-    size_t last;     /* the last token outside of its brackets, in front of the current one */
-    size_t annotate; /* where an annotation would stand: behind `template <…>` and `extern "C"` */
-    size_t depth;    /* of brackets */
-    size_t template_depth; /* of `template <…>` */
-    size_t body;           /* where the body or a constructor's initialisers begin; 0: nowhere */
-    struct word *names[MOST_NAMES];
-    size_t name_count;
-    bool in_body, specialises, instantiates, whole_macro;
-    bool class_key, based, enumeration, names_space, alias, typedef_, asserts, concept;
-    bool device, device_inside, constant, constexpr_, automatic, friendly, special, virtual_,
-        operator_;
-    bool parameters;   /* has parentheses as a function has them */
-    bool values;       /* around the value of a variable */
-    bool initialisers; /* of a constructor */
-    bool equals, defaulted, arrow, standard;
-};
-
-struct condition {
-    struct state before;
-    bool skips; /* #if 0 */
+/* What is being read. */
+struct place {
+    size_t scope;
+    size_t first;  /* of the declaration; SIZE_MAX: it has no token yet */
+    size_t depth;  /* of brackets */
+    size_t angles; /* those of `template <…>` that are open */
+    bool in_body;
+    bool device; /* it has a class with an annotated member */
+    bool skips;  /* after #if 0 */
+    bool macro;  /* so far it is a macro that stands for whole declarations, or an end of one */
 };
 
 struct parsing {
     struct removal *removal;
     size_t file;
     struct token *tokens;
-    struct state now;
-    struct condition *conditions;
+    struct place now;
+    struct place *conditions; /* what was being read at each #if */
     size_t condition_count;
     struct surrounding *scopes;
+    size_t scope_count;
     bool failed;
 };
 
-static void begin(struct parsing *parsing, struct surrounding *scope)
+/* A declaration without what is in brackets. */
+struct head {
+    unsigned meaning;
+    bool device;
+    bool function;     /* has parameters */
+    bool initialisers; /* of a constructor */
+    bool based, defaulted;
+    bool equals, valued; /* in a value; behind one */
+    bool special;        /* a destructor or an assignment */
+    bool instantiates;   /* template f<int>() */
+    bool specialises;    /* template <> */
+    struct word *name;   /* a class's first, otherwise the last */
+    size_t annotate; /* where an annotation would stand: behind `template <…>` and `extern "C"` */
+    size_t body;     /* where the body or a constructor's initialisers begin; 0: nowhere */
+    const struct token *last, *before; /* the last two tokens */
+};
+
+static void read_name(struct head *head, const struct token *token)
 {
-    parsing->now =
-        (struct state){.scope = scope, .first = SIZE_MAX, .last = SIZE_MAX, .annotate = SIZE_MAX};
+    unsigned meaning = token->word->meaning;
+    if (is(token->word, "template") && (head->last == NULL || is(head->last->word, "extern"))) {
+        head->instantiates = !is(token[1].word, "<");
+        head->specialises = is(token[1].word, "<") && is(token[2].word, ">");
+    }
+    if (head->equals) {
+        head->defaulted |=
+            is(head->last->word, "=") && (is(token->word, "default") || is(token->word, "delete"));
+        return;
+    }
+    if (head->last != NULL && is(head->last->word, ")") && !head->initialisers &&
+        !token->word->macro && (meaning & MEANS_QUALIFIER) == 0)
+        head->function = false; /* they were of an attribute, as in `alignas(16) float x` */
+    if (head->function)
+        meaning &= ~(unsigned)(MEANS_CLASS | MEANS_ENUM | MEANS_USING);
+    if (head->last != NULL)
+        meaning &= ~(unsigned)MEANS_ASSERTION;
+    head->meaning |= meaning;
+    head->device |= (meaning & (MEANS_DEVICE | MEANS_UNKNOWN_DEVICE)) != 0;
 }
 
-static void open_scope(struct parsing *parsing, bool is_class)
+/* Finds the name in front of the punctuation, if it is one that is declared. */
+static void read_declared(struct parsing *parsing, struct head *head, const struct token *token)
 {
-    struct state *now = &parsing->now;
-    struct surrounding *scope = alloc_zeroed(1, sizeof *scope);
-    *scope = (struct surrounding){.outer = now->scope, .older = parsing->scopes};
-    parsing->scopes = scope;
-    if (is_class) {
-        scope->head = alloc_zeroed(1, sizeof *scope->head);
-        *scope->head = *now;
-        scope->name = now->name_count > 0 ? now->names[now->name_count - 1] : NULL;
+    const struct token *name = head->last;
+    bool is_class = (head->meaning & MEANS_CLASS) != 0;
+    bool open = is(token->word, "(");
+    if (name != NULL && is(name->word, "final"))
+        name = head->before;
+    if (name == NULL || name->kind != TOKEN_NAME || head->equals || head->based ||
+        head->initialisers || (name->word->meaning & MEANS_CLASS) != 0)
+        return;
+    bool names = strchr("={[;:", token->word->text[0]) != NULL && token->word->text[1] == '\0';
+    if (!(open || (names && !head->function) || (is(token->word, ",") && is_class) ||
+          (is(token->word, "<") && (is_class || head->specialises))))
+        return;
+    parsing->tokens[name - parsing->tokens].declared = true;
+    if (head->name == NULL || !is_class)
+        head->name = name->word;
+}
+
+static void read_punctuation(struct parsing *parsing, struct head *head, size_t at)
+{
+    const struct token *token = &parsing->tokens[at];
+    const struct token *last = head->last;
+    const struct word *word = token->word;
+    const struct word *before = head->before != NULL ? head->before->word : NULL;
+    if (is(word, "(") && before != NULL && (before->meaning & MEANS_CLASS) != 0)
+        return; /* of an attribute */
+    read_declared(parsing, head, token);
+    if (is(word, "(") && last != NULL && !head->valued && !head->initialisers && !head->based &&
+        !is(last->word, "<") && !is(last->word, ",")) {
+        head->function = token[1].kind != TOKEN_NUMBER; /* as in `const int x(3)` */
+        head->special |=
+            before != NULL && (is(before, "~") || (is(before, "operator") && is(last->word, "=")));
+    } else if (is(word, "=") && (last == NULL || !is(last->word, "operator"))) {
+        head->equals = head->valued = true;
+    } else if (is(word, ",")) {
+        head->equals = false;
+    } else if (is(word, "}")) {
+        head->based = false;
+    } else if (is(word, ";")) { /* of another branch of an #if */
+        head->equals = head->valued = false;
+    } else if (is(word, "->") && head->annotate < at &&
+               parsing->tokens[head->annotate].declared) { /* a deduction guide is as an alias */
+        head->meaning |= MEANS_USING;
+    } else if (is(word, ":") && !head->function) {
+        head->based |= (head->meaning & MEANS_CLASS) != 0;
+    } else if (is(word, ":") || is(word, "{")) {
+        head->initialisers |= is(word, ":");
+        if (head->function && head->body == 0)
+            head->body = at;
     }
-    begin(parsing, scope);
+}
+
+/* Reads what is open, up to `end`. */
+static struct head read_head(struct parsing *parsing, size_t end)
+{
+    struct head head = {.device = parsing->now.device, .annotate = SIZE_MAX};
+    for (size_t i = parsing->now.first; i < end; i++) {
+        const struct token *token = &parsing->tokens[i];
+        if (token->depth != parsing->scopes[parsing->now.scope].depth)
+            continue;
+        if (token->kind == TOKEN_NAME)
+            read_name(&head, token);
+        else if (token->kind == TOKEN_PUNCTUATION)
+            read_punctuation(parsing, &head, i);
+        if (head.annotate == SIZE_MAX && token->kind != TOKEN_TEXT &&
+            !is(token->word, "template") && !is(token->word, "extern"))
+            head.annotate = i;
+        head.before = head.last;
+        head.last = token;
+    }
+    if ((head.meaning & (MEANS_USING | MEANS_TYPEDEF | MEANS_ASSERTION | MEANS_CONCEPT)) != 0)
+        head.function = false;
+    return head;
+}
+
+static void begin(struct parsing *parsing, size_t scope)
+{
+    parsing->now =
+        (struct place){.scope = scope, .first = SIZE_MAX, .depth = parsing->scopes[scope].depth};
+}
+
+static void open_scope(struct parsing *parsing, size_t first, struct word *name)
+{
+    *ARRAY_APPEND(parsing->scopes, parsing->scope_count) =
+        (struct surrounding){parsing->now.scope, parsing->now.depth + 1, first, name, false};
+    begin(parsing, parsing->scope_count - 1);
 }
 
 /* A class goes on behind it. */
 static void close_scope(struct parsing *parsing, size_t at)
 {
-    struct surrounding *scope = parsing->now.scope;
-    if (scope == NULL || parsing->now.first != SIZE_MAX) {
-        parsing->failed = true;
-        return;
-    }
-    begin(parsing, scope->outer);
-    if (scope->outer != NULL)
-        scope->outer->device = scope->outer->device || scope->device;
-    if (scope->head == NULL)
-        return;
-    parsing->now = *scope->head;
-    parsing->now.device_inside = scope->device;
-    parsing->now.based = false;
-    parsing->now.last = at;
+    struct surrounding scope = parsing->scopes[parsing->now.scope];
+    parsing->failed = parsing->now.scope == 0 || parsing->now.first != SIZE_MAX ||
+                      !is(parsing->tokens[at].word, "}");
+    begin(parsing, scope.outer);
+    parsing->now.first = scope.first;
+    parsing->now.device = scope.device;
+    parsing->tokens[at].depth = parsing->now.depth;
 }
 
 static void discard(struct token *tokens, size_t first, size_t end)
 {
     for (size_t i = first; i < end; i++)
-        if (!tokens[i].in_directive || tokens[i].pragma)
+        if (!tokens[i].in_directive)
             tokens[i].fate = TOKEN_GOES;
 }
 
-static bool is_function(const struct state *state)
+/* A macro that opens or closes a scope stays, and so does one that declares more than functions. */
+static bool macro_stays(const struct word *macro)
 {
-    return state->parameters && !state->values && !state->alias && !state->typedef_ &&
-           !state->asserts && !state->concept && !state->whole_macro;
+    const unsigned stays = MEANS_DEVICE | MEANS_CLASS | MEANS_ENUM | MEANS_USING | MEANS_TYPEDEF |
+                           MEANS_CONSTEXPR | MEANS_NAMESPACE;
+    long open = 0;
+    for (size_t i = 0; i < macro->body_count; i++)
+        open += is(macro->body[i], "{") - is(macro->body[i], "}");
+    return open != 0 || (macro->meaning & stays) != 0;
 }
 
-static bool guides_deduction(const struct state *state)
+static enum keep decide(const struct parsing *parsing, const struct head *head)
 {
-    return state->arrow && !state->automatic && !state->constexpr_;
-}
-
-static enum keep decide(const struct state *state)
-{
-    bool function = is_function(state);
-    bool device = state->device || (state->device_inside && !function);
-    if (device || state->asserts || state->name_count == MOST_NAMES ||
-        (state->enumeration && !function))
+    const unsigned named = MEANS_USING | MEANS_TYPEDEF | MEANS_NAMESPACE | MEANS_CONCEPT |
+                           MEANS_CLASS | MEANS_CONST | MEANS_CONSTEXPR;
+    const unsigned using_namespace = MEANS_USING | MEANS_NAMESPACE;
+    bool is_constexpr = (head->meaning & MEANS_CONSTEXPR) != 0;
+    if (parsing->now.macro)
+        return macro_stays(parsing->tokens[parsing->now.first].word) ? KEEP_ALWAYS : KEEP_NEVER;
+    if (head->device || (head->meaning & MEANS_ASSERTION) != 0)
         return KEEP_ALWAYS;
-    if (state->instantiates || state->whole_macro)
+    if (head->instantiates)
         return KEEP_NEVER;
-    if (state->alias && state->names_space)
+    if (head->function && is_constexpr) /* an operator has no name */
+        return head->name == NULL ? KEEP_ALWAYS : KEEP_NAMED;
+    if (head->function)
+        return KEEP_UNEVALUATED;
+    if ((head->meaning & MEANS_ENUM) != 0)
+        return KEEP_ALWAYS;
+    if ((head->meaning & using_namespace) == using_namespace)
         return KEEP_NAMESPACE;
-    if (function && state->constexpr_)
-        return state->operator_ ? KEEP_ALWAYS : KEEP_NAMED;
-    if (function)
-        return guides_deduction(state) ? KEEP_NAMED : KEEP_UNEVALUATED;
-    return state->alias || state->typedef_ || state->names_space || state->concept ||
-                   state->class_key || state->constant || state->constexpr_
-               ? KEEP_NAMED
-               : KEEP_NEVER;
+    return (head->meaning & named) != 0 ? KEEP_NAMED : KEEP_NEVER;
 }
 
 /* Branches of an #if may each end the same declaration. */
-static void end_declaration(struct parsing *parsing, size_t end)
+static void end_declaration(struct parsing *parsing, const struct head *head, size_t end)
 {
-    const struct state *state = &parsing->now;
     struct removal *removal = parsing->removal;
-    struct declaration *last = removal->declaration_count > 0
-                                   ? &removal->declarations[removal->declaration_count - 1]
-                                   : NULL;
-    struct declaration new = {.file = parsing->file,
-                              .first = state->first,
-                              .end = end,
-                              .name_count = state->name_count,
-                              .keep = decide(state),
-                              .annotate = SIZE_MAX};
-    memcpy(new.names, state->names, sizeof new.names);
-    if (is_function(state) && !state->device && !guides_deduction(state))
-        new.annotate = state->annotate;
-    if (last == NULL || last->file != new.file || last->first != new.first)
+    size_t count = removal->declaration_count;
+    struct declaration *last = count > 0 ? &removal->declarations[count - 1] : NULL;
+    if (last == NULL || last->file != parsing->file || last->first != parsing->now.first)
         last = ARRAY_APPEND(removal->declarations, removal->declaration_count);
-    else if (last->keep < new.keep)
-        new.keep = last->keep;
-    *last = new;
+    *last = (struct declaration){.file = parsing->file,
+                                 .first = parsing->now.first,
+                                 .end = end,
+                                 .depth = parsing->scopes[parsing->now.scope].depth,
+                                 .keep = decide(parsing, head),
+                                 .annotate = SIZE_MAX};
+    if (head->function && !head->device && !parsing->now.macro)
+        last->annotate = head->annotate;
 }
 
 /* Of a class's members, functions without an annotation do not stay as they are. */
-static void end_member(struct parsing *parsing, size_t end)
+static void end_member(struct parsing *parsing, const struct head *head, size_t end)
 {
-    const struct state *state = &parsing->now;
-    struct surrounding *scope = state->scope;
-    bool constructs = state->name_count > 0 && state->names[state->name_count - 1] == scope->name;
-    bool special =
-        (state->special || state->virtual_ || (constructs && !state->standard)) && !state->friendly;
-    scope->device = scope->device || state->device || state->device_inside;
-    if (!is_function(state) || state->device || (state->defaulted && !state->virtual_))
+    struct token *tokens = parsing->tokens;
+    bool is_constexpr = (head->meaning & MEANS_CONSTEXPR) != 0;
+    bool is_virtual = (head->meaning & MEANS_VIRTUAL) != 0;
+    bool constructs = head->name == parsing->scopes[parsing->now.scope].name && head->name != NULL;
+    parsing->scopes[parsing->now.scope].device |= head->device;
+    if (!head->function || head->device || (head->defaulted && !is_virtual))
         return;
-    if (!state->constexpr_ && !special) {
-        discard(parsing->tokens, state->first, end);
+    for (size_t i = parsing->now.first; i < (head->body > 0 ? head->body : end); i++)
+        constructs = constructs && !is(tokens[i].word, "std"); /* it takes what is not there */
+    bool special =
+        (head->special || is_virtual || constructs) && (head->meaning & MEANS_FRIEND) == 0;
+    if (!is_constexpr && !special) {
+        discard(tokens, parsing->now.first, end);
         return;
     }
-    parsing->tokens[state->annotate].annotated = true;
-    if (!state->constexpr_ && state->body > 0) {
-        discard(parsing->tokens, state->body, end);
-        parsing->tokens[state->body].fate = TOKEN_ENDS;
+    tokens[head->annotate].annotated = true;
+    if (!is_constexpr && head->body > 0) {
+        discard(tokens, head->body, end);
+        tokens[head->body].fate = TOKEN_ENDS;
     }
 }
 
 static void end_at(struct parsing *parsing, size_t end)
 {
-    struct surrounding *scope = parsing->now.scope;
-    if (scope != NULL && scope->head != NULL)
-        end_member(parsing, end);
+    size_t scope = parsing->now.scope;
+    struct head head = read_head(parsing, end);
+    if (parsing->scopes[scope].first != SIZE_MAX)
+        end_member(parsing, &head, end);
     else
-        end_declaration(parsing, end);
+        end_declaration(parsing, &head, end);
     begin(parsing, scope);
 }
 
 /* --- parsing --- */
 
-/* A macro at the start of a declaration that is one, or several, or opens or closes a namespace. */
-static void read_macro(struct state *state, struct word *word)
-{
-    static const char *const ends[] = {"{", "}", ";", NULL};
-    static const char *const types[] = {"struct",  "class",     "union",     "enum", "using",
-                                        "typedef", "constexpr", "namespace", NULL};
-    long open = 0;
-    state->whole_macro = word->macro && means(word, ends);
-    for (size_t i = 0; i < word->body_count; i++)
-        open += is(word->body[i], "{") - is(word->body[i], "}");
-    if (state->whole_macro && (open != 0 || means(word, types)))
-        state->device = true;
-}
-
-static void read_name(struct parsing *parsing, size_t at)
-{
-    static const struct {
-        const char *text;
-        size_t flag;
-    } flags[] = {{"const", offsetof(struct state, constant)},
-                 {"namespace", offsetof(struct state, names_space)},
-                 {"typedef", offsetof(struct state, typedef_)},
-                 {"concept", offsetof(struct state, concept)},
-                 {"auto", offsetof(struct state, automatic)},
-                 {"friend", offsetof(struct state, friendly)},
-                 {"operator", offsetof(struct state, operator_)},
-                 {"virtual", offsetof(struct state, virtual_)},
-                 {"std", offsetof(struct state, standard)}};
-    static const char *const fixed[] = {"constexpr", "consteval", NULL};
-    static const char *const classes[] = {"struct", "class", "union", NULL};
-    static const char *const asserts[] = {"static_assert", "_Static_assert", "asm", NULL};
-    static const char *const members[] = {"::", ".", "->", NULL};
-    struct state *state = &parsing->now;
-    struct word *word = parsing->tokens[at].word;
-    struct word *previous = state->last != SIZE_MAX ? parsing->tokens[state->last].word : NULL;
-    bool head = !state->parameters && !state->equals;
-    bool first = state->first == at;
-    if (first)
-        read_macro(state, word);
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        if (is(word, flags[i].text))
-            *(bool *)((char *)state + flags[i].flag) = true;
-    state->device |= state->body == 0 && !state->equals && means_device(word);
-    state->device_inside |= means(word, spaces);
-    state->constexpr_ |= means(word, fixed);
-    state->class_key |= head && is_one_of(word, classes);
-    state->enumeration |= head && is(word, "enum") && !is(previous, "extern");
-    state->alias |= head && is(word, "using");
-    state->asserts |= first && is_one_of(word, asserts);
-    state->defaulted |= is(previous, "=") && (is(word, "default") || is(word, "delete"));
-    state->instantiates |= is(previous, "template");
-    if (is(word, "template") && !is_one_of(previous, members))
-        state->annotate = SIZE_MAX;
-    else if (state->annotate == SIZE_MAX && !is(word, "extern"))
-        state->annotate = at;
-}
-
-/* Whether the parenthesis behind `last` may open a function's parameters. */
-static bool opens_parameters(const struct parsing *parsing)
-{
-    static const char *const attributes[] = {
-        "alignas",           "__align__",      "__attribute__", "__declspec",
-        "__launch_bounds__", "noexcept",       "decltype",      "explicit",
-        "requires",          "static_assert",  "asm",           "__cluster_dims__",
-        "__maxnreg__",       "__block_size__", "operator",      NULL};
-    static const char *const classes[] = {"struct", "class", "union", "enum", NULL};
-    const struct state *state = &parsing->now;
-    const struct token *last = state->last != SIZE_MAX ? &parsing->tokens[state->last] : NULL;
-    if (last == NULL || state->equals || state->initialisers || is_one_of(last->word, attributes) ||
-        (state->class_key && state->last > state->first && is_one_of(last[-1].word, classes)))
-        return false;
-    return last->kind == TOKEN_NAME || state->operator_ || is(last->word, ">") ||
-           is(last->word, ")");
-}
-
-/* Declares the name in front of the punctuation at `at`, if it is one that is declared. */
-static void declare(struct parsing *parsing, size_t at)
-{
-    static const char *const behind[] = {"=", "{", "[", "(", ";", ":", NULL};
-    struct state *state = &parsing->now;
-    struct word *word = parsing->tokens[at].word;
-    size_t name = state->last;
-    if (name != SIZE_MAX && name > state->first && is(parsing->tokens[name].word, "final"))
-        name--;
-    bool names = is_one_of(word, behind) && (!state->parameters || is(word, "("));
-    names = names || (is(word, ",") && state->class_key); /* not in a template's arguments */
-    bool specialises = is(word, "<") && (state->class_key || state->specialises);
-    if (name == SIZE_MAX || parsing->tokens[name].kind != TOKEN_NAME || state->equals ||
-        state->based || state->initialisers || state->name_count == MOST_NAMES ||
-        !(names || specialises))
-        return;
-    if (is(parsing->tokens[name].word, "class") || is(parsing->tokens[name].word, "struct"))
-        return;
-    state->names[state->name_count++] = parsing->tokens[name].word;
-}
-
-static void open_parenthesis(struct parsing *parsing, size_t at)
-{
-    struct state *state = &parsing->now;
-    size_t last = state->last;
-    state->depth++;
-    if (!opens_parameters(parsing))
-        return;
-    enum token_kind next = parsing->tokens[at + 1].kind;
-    state->values = !state->parameters && (next == TOKEN_NUMBER || next == TOKEN_TEXT);
-    state->parameters = true;
-    if (last > state->first && (is(parsing->tokens[last - 1].word, "~") ||
-                                (is(parsing->tokens[last].word, "=") && state->operator_)))
-        state->special = true;
-}
-
 static void open_brace(struct parsing *parsing, size_t at)
 {
-    struct state *state = &parsing->now;
-    const struct token *last = state->last != SIZE_MAX ? &parsing->tokens[state->last] : NULL;
-    bool initialises =
-        state->initialisers && last != NULL && (last->kind == TOKEN_NAME || is(last->word, ">"));
-    bool linkage = last != NULL && last->kind == TOKEN_TEXT && !state->parameters &&
-                   is(parsing->tokens[state->first].word, "extern");
-    if (state->names_space && last != NULL)
-        last->word->is_namespace = true;
-    if ((state->names_space && !state->alias) || linkage) {
-        open_scope(parsing, false);
-    } else if (state->class_key && !state->enumeration && !state->parameters && !state->equals) {
-        open_scope(parsing, true);
+    struct place *now = &parsing->now;
+    const struct head head = read_head(parsing, at + 1);
+    const struct token *last = head.before;
+    bool declares = !head.function && !head.equals;
+    bool space = (head.meaning & MEANS_NAMESPACE) != 0;
+    if (declares && last != NULL &&
+        (space || (last->kind == TOKEN_TEXT && is(parsing->tokens[now->first].word, "extern")))) {
+        last->word->is_namespace = space;
+        open_scope(parsing, SIZE_MAX, NULL);
+    } else if (declares && (head.meaning & MEANS_CLASS) != 0 && (head.meaning & MEANS_ENUM) == 0) {
+        open_scope(parsing, now->first, head.name);
     } else {
-        state->depth++;
-        if (!is_function(state) || state->equals || initialises)
-            return;
-        state->in_body = true;
-        if (state->body == 0)
-            state->body = at;
-    }
-}
-
-/* A token within brackets of a declaration. */
-static void read_inside(struct parsing *parsing, size_t at)
-{
-    struct state *state = &parsing->now;
-    const struct token *token = &parsing->tokens[at];
-    struct word *word = token->word;
-    if (is(word, "(") || is(word, "[") || is(word, "{")) {
-        state->depth++;
-    } else if (is(word, ")") || is(word, "]") || is(word, "}")) {
-        state->depth--;
-        if (state->typedef_ && is(word, ")") && is(token[-2].word, "*") &&
-            state->name_count < MOST_NAMES)
-            state->names[state->name_count++] = token[-1].word;
-        if (state->depth > 0)
-            return;
-        state->last = at;
-        if ((state->in_body && is(word, "}")) || (state->whole_macro && !is(token[1].word, "{")))
-            end_at(parsing, at + 1);
-        else
-            state->whole_macro = false;
-    } else if (token->kind == TOKEN_NAME) {
-        state->device_inside = state->device_inside || means(word, spaces);
-        state->standard = state->standard || (state->body == 0 && is(word, "std"));
+        now->depth++;
+        now->in_body = head.function && !head.equals &&
+                       !(head.initialisers && (last->kind == TOKEN_NAME || is(last->word, ">")));
     }
 }
 
 /* Within `template <…>`. */
-static void read_template(struct state *state, const struct token *token, size_t at)
+static void read_template(struct place *now, const struct word *word)
 {
-    const char *text = token->word->text;
-    size_t closed = token->kind == TOKEN_PUNCTUATION ? strspn(text, ">") : 0;
-    if (strchr("([{", text[0]) != NULL)
-        state->depth++;
-    else if (strchr(")]}", text[0]) != NULL && state->depth > 0)
-        state->depth--;
-    else if (state->depth == 0 && strcmp(text, "<") == 0)
-        state->template_depth++;
-    else if (state->depth == 0 && closed > 0 && closed == strlen(text))
-        state->template_depth -= closed < state->template_depth ? closed : state->template_depth;
-    state->specialises = state->template_depth == 0 && is(token[-1].word, "<");
-    state->last = at;
+    size_t closed = strspn(word->text, ">");
+    if (is(word, "<"))
+        now->angles++;
+    else if (closed > 0 && word->text[closed] == '\0')
+        now->angles -= closed < now->angles ? closed : now->angles;
 }
 
 /* A token that no bracket of the declaration is around. */
 static void read_outside(struct parsing *parsing, size_t at)
 {
     static const char *const labels[] = {"public", "private", "protected", NULL};
-    struct state *state = &parsing->now;
+    struct place *now = &parsing->now;
     const struct token *token = &parsing->tokens[at];
-    struct word *word = token->word;
-    struct word *previous = state->last != SIZE_MAX ? parsing->tokens[state->last].word : NULL;
-    bool is_label = is(word, ":") && state->last == state->first && is_one_of(previous, labels);
-    if (token->kind == TOKEN_NAME)
-        read_name(parsing, at);
-    else if (token->kind == TOKEN_PUNCTUATION)
-        declare(parsing, at);
-    if (state->annotate == SIZE_MAX && (is(word, "~") || is(word, "::") || is(word, "[")))
-        state->annotate = at;
-    if (is(word, "}")) {
-        close_scope(parsing, at);
-        return;
-    }
-    if (is_label || (is(word, ";") && state->first == at)) {
-        begin(parsing, state->scope);
-        return;
-    }
-    if (is(word, ";")) {
+    const struct word *word = token->word;
+    bool first = now->first == at;
+    if (first)
+        now->macro = word->macro && (word->meaning & MEANS_END) != 0;
+    if ((is(word, ":") && at == now->first + 1 && names_have(labels, token[-1].word->text)) ||
+        (is(word, ";") && first))
+        begin(parsing, now->scope);
+    else if (is(word, ";") || (is(word, "}") && now->in_body) ||
+             (now->macro && (first ? !is(token[1].word, "(") : !is(token[1].word, "{")) &&
+              (first || is(word, ")"))))
         end_at(parsing, at + 1);
-        return;
-    }
-    if (state->whole_macro && state->first == at && !is(token[1].word, "(")) {
-        end_at(parsing, at + 1);
-        return;
-    }
-    if (is(word, "(")) {
-        open_parenthesis(parsing, at);
-    } else if (is(word, "{")) {
+    else if (is(word, "{"))
         open_brace(parsing, at);
-        if (parsing->now.first == SIZE_MAX)
-            return;
-    } else if (is(word, "[")) {
-        state->depth++;
-    } else if (is(word, "<") && is(previous, "template")) {
-        state->template_depth = 1;
-    } else if (is(word, "=") && !is(previous, "operator")) {
-        state->equals = true;
-    } else if (is(word, ",")) {
-        state->equals = false;
-    } else if (is(word, "->")) {
-        state->arrow = true;
-    } else if (is(word, ":") && state->class_key && !state->parameters) {
-        state->based = true;
-    } else if (is(word, ":") && state->parameters && !state->initialisers) {
-        state->initialisers = true;
-        state->body = at;
-    }
-    parsing->now.last = at;
+    else if (is(word, "(") || is(word, "["))
+        now->depth++;
+    else if (is(word, ")"))
+        now->macro = false;
 }
 
 static void read_token(struct parsing *parsing, size_t at)
 {
-    struct state *state = &parsing->now;
-    if (state->first == SIZE_MAX && !is(parsing->tokens[at].word, "}"))
-        state->first = at;
-    if (state->template_depth > 0)
-        read_template(state, &parsing->tokens[at], at);
-    else if (state->depth > 0)
-        read_inside(parsing, at);
-    else
+    struct place *now = &parsing->now;
+    struct token *token = &parsing->tokens[at];
+    size_t base = parsing->scopes[now->scope].depth;
+    bool closes = is(token->word, ")") || is(token->word, "]") || is(token->word, "}");
+    if (closes && now->depth == base) {
+        close_scope(parsing, at);
+        return;
+    }
+    if (now->first == SIZE_MAX)
+        now->first = at;
+    now->depth -= closes;
+    bool in_template = now->angles > 0 ||
+                       (is(token->word, "<") && at > now->first && is(token[-1].word, "template"));
+    token->depth = now->depth + in_template;
+    if (token->depth == base)
         read_outside(parsing, at);
-}
-
-/* Whether the innermost of so many conditions skips its branch. */
-static bool is_skipped(const struct parsing *parsing, size_t condition_count)
-{
-    return condition_count > 0 && parsing->conditions[condition_count - 1].skips;
+    else if (is(token->word, "(") || is(token->word, "[") || is(token->word, "{"))
+        now->depth++;
+    else if (in_template && now->depth == base)
+        read_template(now, token->word);
 }
 
 /* Another branch begins as the first did; a declaration that is open in the first goes on. */
-static void next_branch(struct parsing *parsing)
-{
-    struct condition *condition = &parsing->conditions[parsing->condition_count - 1];
-    size_t first = parsing->now.first;
-    condition->skips = is_skipped(parsing, parsing->condition_count - 1);
-    parsing->now = condition->before;
-    if (parsing->now.first == SIZE_MAX)
-        parsing->now.first = first;
-}
-
 static void read_directive(struct parsing *parsing, size_t at)
 {
     const struct token *name = &parsing->tokens[at + 1];
-    if (name->kind != TOKEN_NAME)
-        return;
-    if (is(name->word, "if") || is(name->word, "ifdef") || is(name->word, "ifndef")) {
-        bool never =
+    struct place *now = &parsing->now;
+    size_t count = parsing->condition_count;
+    size_t first = now->first;
+    if (strncmp(name->word->text, "if", 2) == 0) {
+        *ARRAY_APPEND(parsing->conditions, parsing->condition_count) = *now;
+        now->skips |=
             is(name->word, "if") && is(name[1].word, "0") && name[2].kind == TOKEN_DIRECTIVE_END;
-        *ARRAY_APPEND(parsing->conditions, parsing->condition_count) = (struct condition){
-            parsing->now, never || is_skipped(parsing, parsing->condition_count)};
-    } else if (parsing->condition_count == 0) {
-        parsing->failed = parsing->failed || is(name->word, "endif");
-    } else if (strncmp(name->word->text, "el", 2) == 0) {
-        next_branch(parsing);
+    } else if (count > 0 && strncmp(name->word->text, "el", 2) == 0) {
+        *now = parsing->conditions[count - 1];
+        now->first = now->first == SIZE_MAX ? first : now->first;
     } else if (is(name->word, "endif")) {
-        parsing->condition_count--;
+        parsing->failed |= count == 0;
+        now->skips = count > 0 && parsing->conditions[count - 1].skips;
+        parsing->condition_count -= count > 0;
     }
-}
-
-/* A file that cannot be parsed is one declaration, which stays. */
-static void keep_file(struct parsing *parsing, size_t count, size_t declaration_count)
-{
-    struct removal *removal = parsing->removal;
-    for (size_t i = 0; i < count; i++) {
-        parsing->tokens[i].fate = TOKEN_STAYS;
-        parsing->tokens[i].annotated = false;
-    }
-    removal->declaration_count = declaration_count;
-    *ARRAY_APPEND(removal->declarations, removal->declaration_count) =
-        (struct declaration){.file = parsing->file, .end = count, .annotate = SIZE_MAX};
 }
 
 static void parse_file(struct removal *removal, size_t file)
@@ -659,20 +584,28 @@ static void parse_file(struct removal *removal, size_t file)
     const struct file_tokens *tokens = &removal->files[file];
     struct parsing parsing = {.removal = removal, .file = file, .tokens = tokens->items};
     size_t declaration_count = removal->declaration_count;
-    begin(&parsing, NULL);
+    *ARRAY_APPEND(parsing.scopes, parsing.scope_count) = (struct surrounding){.first = SIZE_MAX};
+    begin(&parsing, 0);
     for (size_t i = 0; i + 1 < tokens->count && !parsing.failed; i++) { /* the last is the end */
-        if (tokens->items[i].kind == TOKEN_DIRECTIVE)
+        if (tokens->items[i].kind == TOKEN_DIRECTIVE) {
             read_directive(&parsing, i);
-        else if (!tokens->items[i].in_directive && !is_skipped(&parsing, parsing.condition_count))
+            while (tokens->items[i].kind != TOKEN_DIRECTIVE_END)
+                i++;
+        } else if (!parsing.now.skips) {
             read_token(&parsing, i);
+        }
     }
-    if (parsing.failed || parsing.now.first != SIZE_MAX || parsing.now.scope != NULL)
-        keep_file(&parsing, tokens->count, declaration_count);
-    for (struct surrounding *scope; (scope = parsing.scopes) != NULL;) {
-        parsing.scopes = scope->older;
-        free(scope->head);
-        free(scope);
+    if (parsing.failed || parsing.now.first != SIZE_MAX || parsing.now.scope != 0) {
+        /* what cannot be parsed is one declaration, which stays */
+        removal->declaration_count = declaration_count;
+        for (size_t i = 0; i < tokens->count; i++) {
+            tokens->items[i].fate = TOKEN_STAYS;
+            tokens->items[i].annotated = false;
+        }
+        *ARRAY_APPEND(removal->declarations, removal->declaration_count) =
+            (struct declaration){.file = file, .end = tokens->count, .annotate = SIZE_MAX};
     }
+    free(parsing.scopes);
     free(parsing.conditions);
 }
 
@@ -700,44 +633,45 @@ static void mark_text(struct removal *removal, const char *text)
             mark(get_word(removal, lexer.token), false);
     source_lexer_release(&lexer);
 }
-
 /* Marks what a declaration that stays names. Behind a dot is a member's name. */
 static void mark_used(const struct removal *removal, const struct declaration *declaration)
 {
-    static const char *const operators[] = {"decltype", "sizeof",   "noexcept",
-                                            "alignof",  "requires", NULL};
-    static const char *const members[] = {".", "->", NULL};
     const struct token *tokens = removal->files[declaration->file].items;
-    const struct token *last = NULL;
-    size_t unevaluated = 0; /* brackets that are open behind one of these */
+    size_t unevaluated = 0; /* brackets that are open behind decltype and the like */
+    const char *last = "";
+    bool before = false;
     for (size_t i = declaration->first; i < declaration->end; i++) {
-        const struct token *token = &tokens[i];
-        if (token->in_directive || token->fate != TOKEN_STAYS)
+        struct word *word = tokens[i].word;
+        if (tokens[i].in_directive || tokens[i].fate != TOKEN_STAYS)
             continue;
-        bool opens = is(token->word, "(") || (unevaluated > 0 && is(token->word, "{"));
-        bool closes = is(token->word, ")") || is(token->word, "}");
-        if (opens && (unevaluated > 0 || (last != NULL && is_one_of(last->word, operators))))
+        bool opens = is(word, "(") || is(word, "{");
+        bool closes = is(word, ")") || is(word, "}");
+        if (opens && (unevaluated > 0 || before))
             unevaluated++;
         else if (closes && unevaluated > 0)
             unevaluated--;
-        if (token->kind == TOKEN_NAME && (last == NULL || !is_one_of(last->word, members))) {
-            mark(token->word, false);
+        before = (word->meaning & MEANS_UNEVALUATED) != 0 && !word->macro;
+        if (tokens[i].kind == TOKEN_NAME && strcmp(last, ".") != 0 && strcmp(last, "->") != 0) {
+            mark(word, false);
             if (unevaluated > 0)
-                mark(token->word, true);
+                mark(word, true);
         }
-        last = token;
+        last = word->text;
     }
 }
 
-static bool stays(const struct declaration *declaration)
+static bool stays(const struct removal *removal, const struct declaration *declaration)
 {
-    static const char *const namespaces[] = {"std", "cuda", "cooperative_groups", "nvcuda", NULL};
-    for (size_t i = 0; i < declaration->name_count; i++) {
-        const struct word *name = declaration->names[i];
-        if ((declaration->keep == KEEP_NAMED && name->live) ||
-            (declaration->keep == KEEP_UNEVALUATED && name->unevaluated) ||
-            (declaration->keep == KEEP_NAMESPACE &&
-             (name->is_namespace || is_one_of(name, namespaces))))
+    static const char *const spaces[] = {"std",    "cuda", "cooperative_groups",
+                                         "nvcuda", "wmma", NULL};
+    const struct token *tokens = removal->files[declaration->file].items;
+    for (size_t i = declaration->first; i < declaration->end; i++) {
+        const struct word *name = tokens[i].word;
+        if (tokens[i].declared && tokens[i].depth == declaration->depth &&
+            ((declaration->keep == KEEP_NAMED && name->live) ||
+             (declaration->keep == KEEP_UNEVALUATED && name->unevaluated) ||
+             (declaration->keep == KEEP_NAMESPACE &&
+              (name->is_namespace || names_have(spaces, name->text)))))
             return true;
     }
     return declaration->keep == KEEP_ALWAYS;
@@ -750,7 +684,7 @@ static void find_live(struct removal *removal)
         changed = false;
         for (size_t i = 0; i < removal->declaration_count; i++) {
             struct declaration *declaration = &removal->declarations[i];
-            if (declaration->live || !stays(declaration))
+            if (declaration->live || !stays(removal, declaration))
                 continue;
             declaration->live = changed = true;
             if (declaration->keep != KEEP_NAMESPACE)
@@ -814,12 +748,12 @@ static void remove_headers(struct removal *removal, size_t file)
 
 /* --- the texts --- */
 
-/* Appends the line feeds of a part. */
-static void keep_lines(FILE *stream, const char *from, const char *to)
+/* Of what goes, only the line feeds are written. */
+static void write_part(FILE *stream, const char *from, const char *to, bool goes)
 {
     for (; from < to; from++)
-        if (*from == '\n')
-            (void)fputc('\n', stream);
+        if (!goes || *from == '\n')
+            (void)fputc(*from, stream);
 }
 
 /* What nvcc includes in front of any source. */
@@ -833,32 +767,25 @@ static char *remaining_text(const struct removal *removal, size_t file, bool use
 {
     const struct file_tokens *tokens = &removal->files[file];
     const char *from = removal->code->texts[file];
-    enum fate before = TOKEN_STAYS;
+    bool went = false;
     char *text = NULL;
     size_t length = 0;
     FILE *stream = alloc_stream(&text, &length);
-    from += strncmp(from, "\xef\xbb\xbf", 3) == 0 ? 3 : 0; /* a byte order mark */
     if (file < removal->code->unit_count)
         fprintf(stream, "%s%s#line 1\n", prelude, uses_std ? standard_prelude : "");
     for (size_t i = 0; i < tokens->count; i++) {
         const struct token *token = &tokens->items[i];
         bool goes = token->fate != TOKEN_STAYS;
-        if (goes && before != TOKEN_STAYS)
-            keep_lines(stream, from, token->start);
-        else
-            (void)fwrite(from, 1, (size_t)(token->start - from), stream);
-        if (token->annotated && !goes)
-            fputs("__host__ __device__ ", stream);
+        write_part(stream, from, token->start, goes && went);
         if (token->fate == TOKEN_ENDS)
             (void)fputc(';', stream);
-        if (goes && before == TOKEN_STAYS)
+        else if (goes && !went)
             (void)fputc(' ', stream);
-        if (goes)
-            keep_lines(stream, token->start, token->end);
-        else
-            (void)fwrite(token->start, 1, (size_t)(token->end - token->start), stream);
+        else if (token->annotated && !goes)
+            fputs("__host__ __device__ ", stream);
+        write_part(stream, token->start, token->end, goes);
         from = token->end;
-        before = token->fate;
+        went = goes;
     }
     (void)fclose(stream);
     return text;
@@ -875,9 +802,9 @@ static void remove_declarations(struct removal *removal)
         if (declaration->live)
             continue;
         discard(tokens, declaration->first, declaration->end);
-        for (size_t j = 0; j < declaration->name_count; j++)
-            leave_out(removal->code, declaration->names[j]->text, declaration->file,
-                      tokens[declaration->first].line);
+        for (size_t j = declaration->first; j < declaration->end; j++)
+            if (tokens[j].declared && tokens[j].depth == declaration->depth)
+                leave_out(removal->code, tokens[j].word->text, declaration->file, tokens[j].line);
     }
 }
 
@@ -887,6 +814,7 @@ void host_code_remove(struct host_code *code)
     removal.files = alloc_zeroed(code->text_count, sizeof *removal.files);
     for (size_t i = 0; i < code->text_count; i++)
         read_tokens(&removal, i);
+    find_meanings(&removal);
     for (size_t i = 0; i < code->root_count; i++)
         mark_text(&removal, code->roots[i]);
     for (size_t i = 0; i < code->text_count; i++)
@@ -902,7 +830,13 @@ void host_code_remove(struct host_code *code)
         free(removal.files[i].items);
         code->texts[i] = text;
     }
-    tdestroy(removal.words, free_word);
+    for (size_t i = 0; i < removal.word_count; i++) {
+        (void)tdelete(removal.words[i], &removal.tree, compare_words);
+        free(removal.words[i]->text);
+        free(removal.words[i]->body);
+        free(removal.words[i]);
+    }
+    free(removal.words);
     free(removal.declarations);
     free(removal.files);
 }

@@ -199,6 +199,7 @@ UNIT_TEST_WITH(ignored_host_code_makes_no_version, scratch_enter, scratch_leave)
                                             "enum { UNNAMED };",
                                             "__device__ int a;",
                                             "template <> struct Root<int> {};",
+                                            "template <class T> Root(T) -> Root<T>;",
                                             "#define D __device__\nD int f() { return 1; }",
                                             "C10_DEVICE int f();",
                                             "static_assert(sizeof(int) == 4);",
