@@ -44,35 +44,72 @@ section() {
     sed -n "/^\[$1\]\$/,/^\$/p" "$2" | tail -n +2 | grep . | tr '\n' ' '
 }
 
-@test "a template is complete but for its reference, to which check leads" {
+# next_gap TEXT: check leads to the gap that begins with this
+next_gap() {
+    expect 2 check --config kernels_sweep.ini --compile --arch sm_90
+    has err "fill in the place marked TODO: $1"
+}
+
+@test "a template has what the source says, and check leads from gap to gap" {
     source_file
     cp Kernels.cu before.cu
     expect 0 init Kernels.cu sum
     has out "wrote kernels.ini" "wrote kernels_reference.cu" "wrote kernels_sweep.ini" \
-        "1 places" "autotune check kernels_sweep.ini --compile"
+        "6 places" "autotune check kernels_sweep.ini --compile"
     cmp Kernels.cu before.cu
     equal "$(section kernel kernels.ini)" "source = kernels_reference.cu host_code = ignore "
-    equal "$(section problem kernels.ini)" "n = 2^22 eps = 1e-5 "
-    equal "$(section buffer.out kernels.ini)" "type = float length = 1 access = read_write fill = constant(0) "
-    equal "$(section launch.sum kernels.ini)" \
-        "entry = ns::sum<float, TUNED_BLOCK, K_FLAG> grid = ceil_div(n, tuned_block) block = tuned_block arguments = in, out, int32 n, float eps "
-    grep -qx 'k_flag = 0, 1' kernels_sweep.ini
+    equal "$(section problem kernels.ini | sed 's/^;[^=]* n/n/')" "n = 2^22 eps = 1 "
+    equal "$(section buffer.in kernels.ini | sed 's/; TODO.*access/access/')" "type = float access = read fill = uniform(-1, 1) "
+    grep -qx 'entry = ns::sum<float, TUNED_BLOCK, TUNED_K_FLAG>' kernels.ini
+    grep -qx 'arguments = in, out, int32 n, float eps' kernels.ini
+    grep -qx 'tuned_k_flag = 0' kernels.ini
     lacks kernels.ini unused
-    has kernels.ini "put #ifndef RADIUS and #endif around line 2 of the source"
+    next_gap "a section for each __constant__ variable"
+    sed -i '/^\[buffer.constant\]/,/TODO/d' kernels.ini # this kernel uses none
+    next_gap "length: "
+    sed -i '/^\[buffer.in\]/,/TODO/s/^; TODO: length.*/length = n/' kernels.ini
+    next_gap "length: "
+    sed -i 's/^; TODO: length.*/length = 1/' kernels.ini
+    next_gap "grid: "
+    sed -i 's/^; TODO: grid.*/grid = ceil_div(n, tuned_block)/' kernels.ini
+    next_gap "block: "
+    sed -i 's/^; TODO: block.*/block = tuned_block/' kernels.ini
     expect 2 check --config kernels_sweep.ini --compile --arch sm_90
     has err "kernels_reference.cu($(grep -n '#error' kernels_reference.cu | cut -d: -f1))" "TODO: reference[i] = "
     sed -i 's/^#error.*/    for (int i = 0; i < n; i++) *reference += (double)in[i] * eps;/' kernels_reference.cu
     expect 0 check --config kernels_sweep.ini --compile --arch sm_90
 }
 
-@test "two dimensions, constant memory, and a gap where only the user knows" {
+@test "the usual grid and block, without a parameter and with launch bounds" {
+    cat >saxpy.cu <<'CU'
+__global__ void saxpy(int n, float a, const float *x, float *y)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] += a * x[i];
+}
+CU
+    expect 0 init saxpy.cu
+    has out "3 places"
+    equal "$(section launch.saxpy saxpy.ini)" "entry = ::saxpy grid = ceil_div(n, block_size) block = block_size arguments = int32 n, float a, x, y "
+    grep -qx 'block_size = 64..1024 step \*2' saxpy_sweep.ini
+    printf '#ifndef WIDE\n#define WIDE 128\n#endif\n' >wide.cu
+    sed 's/void/void __launch_bounds__(WIDE)/' saxpy.cu >>wide.cu
+    expect 0 init wide.cu
+    equal "$(section launch.saxpy wide.ini)" "entry = ::saxpy grid = ceil_div(n, wide) block = wide arguments = int32 n, float a, x, y "
+    sed -i 's/^; TODO: length.*/length = n/' saxpy.ini wide.ini
+    sed -i 's/^#error.*/    for (int i = threadIdx.x; i < n; i += blockDim.x) reference[i] = (double)a * x[i] + y[i];/' ./*_reference.cu
+    expect 0 check --config saxpy_sweep.ini --compile --arch sm_90
+    expect 0 check --config wide_sweep.ini --compile --arch sm_90
+}
+
+@test "two dimensions are the user's, as is what integers hold" {
     source_file
     expect 0 init Kernels.cu smooth --output own
-    equal "$(section buffer.weights own/kernels.ini)" \
-        "type = float symbol = weights length = ((2 * 2 + 1)) access = read fill = uniform(-1, 1) "
-    has own/kernels.ini "grid = ceil_div(cols, tile_dim), ceil_div(rows, block_y)" "block = tile_dim, block_y" "length = rows * cols" \
-        "arguments = in, map, weights, reference, int32 rows, int32 cols"
+    has own/kernels.ini "; TODO: grid: " "; TODO: block: " "tile_dim = 32" "int32 rows" "type = double" "block = 1024"
+    equal "$(section launch.smooth own/kernels.ini | grep -c 'grid = ')" 0
     grep -qxF "#include \"$(realpath Kernels.cu)\"" own/kernels_reference.cu
+    sed -i '/^\[buffer.constant\]/,/TODO/d; s/^; TODO: length.*/length = rows * cols/' own/kernels.ini
     expect 2 check --config own/kernels_sweep.ini
     has err "own/./kernels.ini:$(grep -n 'TODO: fill' own/kernels.ini | cut -d: -f1): " "fill in the place marked TODO: fill: what it holds"
 }

@@ -14,7 +14,7 @@
 /* What has been read of a parameter's type. */
 struct type_words {
     int longs, shorts, pointers;
-    bool is_unsigned, is_signed, is_int;
+    bool is_unsigned, is_signed, is_int, is_const;
     bool foreign; /* something that is not understood */
     bool named;   /* `element` is set */
     size_t
@@ -63,6 +63,7 @@ static void add_name(struct type_words *words, const char *word)
     static const char *const ignored[] = {"const",        "volatile",   "restrict",
                                           "__restrict__", "__restrict", "__grid_constant__",
                                           "std",          NULL};
+    words->is_const = words->is_const || (words->pointers == 0 && strcmp(word, "const") == 0);
     if (names_have(ignored, word))
         return;
     if (strcmp(word, "unsigned") == 0)
@@ -223,9 +224,11 @@ static bool read_parameter(struct reading *reading, struct source_parameter *par
     struct brackets brackets = {0};
     bool value = false; /* behind "=": a default */
     parameter->text = alloc_string("");
+    parameter->name = alloc_string("");
     while (reading->kind != TOKEN_END && reading->kind != TOKEN_DIRECTIVE) {
         if (brackets.depth == 0 && (at(reading, ",") || at(reading, ")"))) {
             parameter->pointer = words.pointers > 0;
+            parameter->constant = words.is_const;
             parameter->known = read_type(&words, &parameter->type);
             parameter->type_parameter = find_type_parameter(reading, &words);
             parameter->known = parameter->known && parameter->type_parameter < 0;
@@ -234,6 +237,10 @@ static bool read_parameter(struct reading *reading, struct source_parameter *par
         count_brackets(&brackets, reading->lexer.token);
         value = value || at(reading, "=");
         append(&parameter->text, reading);
+        if (!value && reading->kind == TOKEN_NAME && brackets.depth == 0) {
+            free(parameter->name);
+            parameter->name = alloc_string(reading->lexer.token);
+        }
         if (!value && reading->kind == TOKEN_NAME)
             add_name(&words, reading->lexer.token);
         else if (!value && reading->kind == TOKEN_PUNCTUATION)
@@ -397,27 +404,35 @@ static void skip_directive(struct reading *reading)
 /* A kernel of this name, behind the opening parenthesis; false if it is only declared. */
 static bool read_kernel(struct listing *listing, const char *name, struct source_kernel *kernel)
 {
+    static const char *const indices[] = {"threadIdx", "blockIdx", "blockDim", "gridDim", NULL};
+    static const char *const others[] = {"y", "z", NULL};
     struct reading *reading = &listing->reading;
     struct brackets brackets = {0};
+    bool index = false;
     *kernel = (struct source_kernel){.name = alloc_string(name),
                                      .scope = alloc_string(listing->scope),
                                      .is_c = listing->is_c || listing->c_depth > 0,
                                      .bounds = alloc_string(listing->bounds)};
+    char *types = alloc_string("__global__ void types(");
     for (size_t i = 0; i < reading->type_count; i++)
-        *ARRAY_APPEND(kernel->types, kernel->type_count) = alloc_string(reading->texts[i]);
+        alloc_append(&types, "%s%s", i > 0 ? ", " : "", reading->texts[i]);
+    alloc_append(&types, ");");
+    (void)source_signature_read(types, "types", &kernel->types);
+    free(types);
     bool defined = read_parameters(reading, &kernel->signature) && next(reading) != TOKEN_END &&
                    at(reading, "{");
-    kernel->body = reading->lexer.start;
-    if (defined) {
-        count_brackets(&brackets, reading->lexer.token);
-        while (brackets.depth > 0 && next(reading) != TOKEN_END) {
-            if (reading->kind == TOKEN_DIRECTIVE)
-                skip_directive(reading);
-            else if (!at(reading, "<")) /* it compares, too */
-                count_brackets(&brackets, reading->lexer.token);
-        }
+    kernel->flat = true;
+    while (defined && reading->kind != TOKEN_END) {
+        if (reading->kind == TOKEN_DIRECTIVE)
+            skip_directive(reading);
+        else if (!at(reading, "<")) /* it compares, too */
+            count_brackets(&brackets, reading->lexer.token);
+        if (brackets.depth == 0)
+            break;
+        kernel->flat = kernel->flat && !(index && names_have(others, reading->lexer.token));
+        index = names_have(indices, reading->lexer.token) || (index && at(reading, "."));
+        (void)next(reading);
     }
-    kernel->end = reading->lexer.start;
     return defined;
 }
 
@@ -451,7 +466,7 @@ static void release_kernel(struct source_kernel *kernel)
 {
     free(kernel->name);
     free(kernel->scope);
-    texts_free(kernel->types, kernel->type_count);
+    source_signature_release(&kernel->types);
     free(kernel->bounds);
     source_signature_release(&kernel->signature);
 }
@@ -507,6 +522,36 @@ void source_kernels_free(struct source_kernel *kernels, size_t count)
     for (size_t i = 0; i < count; i++)
         release_kernel(&kernels[i]);
     free(kernels);
+}
+
+/* --- macros --- */
+
+size_t source_macros_read(const char *text, struct source_macro **macros)
+{
+    struct reading reading = {0};
+    size_t count = 0;
+    char *guard = alloc_string("");
+    *macros = NULL;
+    source_lexer_init(&reading.lexer, text);
+    while (next(&reading) != TOKEN_END) {
+        if (reading.kind != TOKEN_DIRECTIVE || next(&reading) != TOKEN_NAME)
+            continue;
+        bool guards = at(&reading, "ifndef");
+        if ((!guards && !at(&reading, "define")) || next(&reading) != TOKEN_NAME)
+            continue;
+        if (guards) {
+            free(guard);
+            guard = alloc_string(reading.lexer.token);
+        } else if (at(&reading, guard) && next(&reading) == TOKEN_NUMBER) {
+            char *end;
+            long value = strtol(reading.lexer.token, &end, 0);
+            if (*end == '\0' && next(&reading) == TOKEN_DIRECTIVE_END)
+                *ARRAY_APPEND(*macros, count) = (struct source_macro){alloc_string(guard), value};
+        }
+    }
+    source_lexer_release(&reading.lexer);
+    free(guard);
+    return count;
 }
 
 /* --- mangled names --- */
@@ -619,8 +664,10 @@ struct source_parameter source_parameter_in(const struct source_parameter *param
 
 void source_signature_release(struct source_signature *signature)
 {
-    for (size_t i = 0; i < signature->count; i++)
+    for (size_t i = 0; i < signature->count; i++) {
         free(signature->parameters[i].text);
+        free(signature->parameters[i].name);
+    }
     free(signature->parameters);
     *signature = (struct source_signature){0};
 }

@@ -610,6 +610,40 @@ UNIT_TEST_WITH(sources, scratch_enter, scratch_leave)
     cases_run(CASES, check_case, NULL);
 }
 
+UNIT_TEST(kernels_and_macros_are_read_as_they_are_declared)
+{
+    static const char text[] = "#ifndef TILE\n#define TILE 32\n#endif\n#define FIXED 2\n#ifndef "
+                               "HALF\n#define HALF (1)\n#endif\n"
+                               "namespace ns {\ntemplate <typename T, int BLOCK = 64> __global__ "
+                               "void __launch_bounds__(BLOCK, 2)\n"
+                               "k(const T *in, float *const out, int sizes[2]) { out[threadIdx.x] "
+                               "= in[blockIdx.x].y; }\n}\n"
+                               "__global__ void declared(int y);\nextern \"C\" __global__ void "
+                               "wide(int n) { n = blockIdx . y; }\n";
+    struct source_kernel *kernels;
+    struct source_macro *macros;
+    assert_int_equal(source_kernels_read(text, &kernels), 2);
+    assert_string_equal(kernels[0].scope, "ns::");
+    assert_string_equal(kernels[0].bounds, "BLOCK");
+    assert_int_equal(kernels[0].types.count, 2);
+    assert_string_equal(kernels[0].types.parameters[1].name, "BLOCK");
+    assert_true(kernels[0].types.parameters[1].known);
+    assert_string_equal(kernels[0].signature.parameters[0].name, "in");
+    assert_true(kernels[0].signature.parameters[0].constant);
+    assert_string_equal(kernels[0].signature.parameters[1].name, "out");
+    assert_false(kernels[0].signature.parameters[1].constant);
+    assert_string_equal(kernels[0].signature.parameters[2].name, "sizes");
+    assert_true(kernels[0].flat);
+    assert_true(kernels[1].is_c);
+    assert_false(kernels[1].flat);
+    source_kernels_free(kernels, 2);
+    assert_int_equal(source_macros_read(text, &macros), 1);
+    assert_string_equal(macros[0].name, "TILE");
+    assert_int_equal(macros[0].value, 32);
+    free(macros[0].name);
+    free(macros);
+}
+
 /* What `parameter` is in an instance of template <DECLARED> k; -1: not known. */
 static int type_in(const char *declared, const char *parameter, const char *symbol)
 {
