@@ -410,8 +410,7 @@ static int write_all(struct init *init, struct error *error)
         streams[i] = alloc_stream(&texts[i], &lengths[i]);
     }
     init->out = streams[0];
-    fprintf(streams[1], "// What %s must compute.\n#include <cstdint>\n#include \"%s\"\n", source,
-            source);
+    fprintf(streams[1], "// What it must compute.\n#include <cstdint>\n#include \"%s\"\n", source);
     write_template(init, source, streams[1], streams[2]);
     for (size_t i = 0; i < 3; i++)
         (void)fclose(streams[i]);
