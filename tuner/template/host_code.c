@@ -23,16 +23,14 @@ enum meaning {
     MEANS_CONST = 1 << 3,
     MEANS_CLASS = 1 << 4,
     MEANS_ENUM = 1 << 5,
-    MEANS_USING = 1 << 6,
-    MEANS_TYPEDEF = 1 << 7,
-    MEANS_NAMESPACE = 1 << 8,
-    MEANS_CONCEPT = 1 << 9,
-    MEANS_ASSERTION = 1 << 10,
-    MEANS_FRIEND = 1 << 12,
-    MEANS_VIRTUAL = 1 << 13,
-    MEANS_UNEVALUATED = 1 << 14, /* what the parentheses behind it hold */
-    MEANS_QUALIFIER = 1 << 15,   /* behind a function's parameters */
-    MEANS_END = 1 << 16,         /* of a declaration */
+    MEANS_ALIAS = 1 << 6,
+    MEANS_NAMESPACE = 1 << 7,
+    MEANS_ASSERTION = 1 << 8,
+    MEANS_FRIEND = 1 << 9,
+    MEANS_VIRTUAL = 1 << 10,
+    MEANS_UNEVALUATED = 1 << 11, /* what the parentheses behind it hold */
+    MEANS_QUALIFIER = 1 << 12,   /* behind a function's parameters */
+    MEANS_END = 1 << 13,         /* of a declaration */
 };
 
 static const struct {
@@ -44,10 +42,8 @@ static const struct {
     {MEANS_CONST, {"const"}},
     {MEANS_CLASS, {"struct", "class", "union"}},
     {MEANS_ENUM, {"enum"}},
-    {MEANS_USING, {"using"}},
-    {MEANS_TYPEDEF, {"typedef"}},
+    {MEANS_ALIAS, {"using", "typedef", "concept"}},
     {MEANS_NAMESPACE, {"namespace"}},
-    {MEANS_CONCEPT, {"concept"}},
     {MEANS_ASSERTION, {"static_assert", "_Static_assert", "asm"}},
     {MEANS_FRIEND, {"friend"}},
     {MEANS_VIRTUAL, {"virtual"}},
@@ -273,7 +269,7 @@ static void read_name(struct head *head, const struct token *token)
         !token->word->macro && (meaning & MEANS_QUALIFIER) == 0)
         head->function = false; /* they were of an attribute, as in `alignas(16) float x` */
     if (head->function)
-        meaning &= ~(unsigned)(MEANS_CLASS | MEANS_ENUM | MEANS_USING);
+        meaning &= ~(unsigned)(MEANS_CLASS | MEANS_ENUM | MEANS_ALIAS);
     if (head->last != NULL)
         meaning &= ~(unsigned)MEANS_ASSERTION;
     head->meaning |= meaning;
@@ -295,7 +291,12 @@ static void read_declared(struct parsing *parsing, struct head *head, const stru
     if (!(open || (names && !head->function) || (is(token->word, ",") && is_class) ||
           (is(token->word, "<") && (is_class || head->specialises))))
         return;
-    parsing->tokens[name - parsing->tokens].declared = true;
+    size_t at = (size_t)(name - parsing->tokens);
+    if (open && (head->meaning & MEANS_ALIAS) != 0 && is(token[1].word, "*")) {
+        at = (size_t)(token - parsing->tokens) + 2; /* typedef void (*name)(int) */
+        parsing->tokens[at].depth = token->depth;
+    }
+    parsing->tokens[at].declared = true;
     if (head->name == NULL || !is_class)
         head->name = name->word;
 }
@@ -324,7 +325,7 @@ static void read_punctuation(struct parsing *parsing, struct head *head, size_t 
         head->equals = head->valued = false;
     } else if (is(word, "->") && head->annotate < at &&
                parsing->tokens[head->annotate].declared) { /* a deduction guide is as an alias */
-        head->meaning |= MEANS_USING;
+        head->meaning |= MEANS_ALIAS;
     } else if (is(word, ":") && !head->function) {
         head->based |= (head->meaning & MEANS_CLASS) != 0;
     } else if (is(word, ":") || is(word, "{")) {
@@ -352,7 +353,7 @@ static struct head read_head(struct parsing *parsing, size_t end)
         head.before = head.last;
         head.last = token;
     }
-    if ((head.meaning & (MEANS_USING | MEANS_TYPEDEF | MEANS_ASSERTION | MEANS_CONCEPT)) != 0)
+    if ((head.meaning & (MEANS_ALIAS | MEANS_ASSERTION)) != 0)
         head.function = false;
     return head;
 }
@@ -392,8 +393,8 @@ static void discard(struct token *tokens, size_t first, size_t end)
 /* A macro that opens or closes a scope stays, and so does one that declares more than functions. */
 static bool macro_stays(const struct word *macro)
 {
-    const unsigned stays = MEANS_DEVICE | MEANS_CLASS | MEANS_ENUM | MEANS_USING | MEANS_TYPEDEF |
-                           MEANS_CONSTEXPR | MEANS_NAMESPACE;
+    const unsigned stays =
+        MEANS_DEVICE | MEANS_CLASS | MEANS_ENUM | MEANS_ALIAS | MEANS_CONSTEXPR | MEANS_NAMESPACE;
     long open = 0;
     for (size_t i = 0; i < macro->body_count; i++)
         open += is(macro->body[i], "{") - is(macro->body[i], "}");
@@ -402,9 +403,9 @@ static bool macro_stays(const struct word *macro)
 
 static enum keep decide(const struct parsing *parsing, const struct head *head)
 {
-    const unsigned named = MEANS_USING | MEANS_TYPEDEF | MEANS_NAMESPACE | MEANS_CONCEPT |
-                           MEANS_CLASS | MEANS_CONST | MEANS_CONSTEXPR;
-    const unsigned using_namespace = MEANS_USING | MEANS_NAMESPACE;
+    const unsigned named =
+        MEANS_ALIAS | MEANS_NAMESPACE | MEANS_CLASS | MEANS_CONST | MEANS_CONSTEXPR;
+    const unsigned using_namespace = MEANS_ALIAS | MEANS_NAMESPACE;
     bool is_constexpr = (head->meaning & MEANS_CONSTEXPR) != 0;
     if (parsing->now.macro)
         return macro_stays(parsing->tokens[parsing->now.first].word) ? KEEP_ALWAYS : KEEP_NEVER;
