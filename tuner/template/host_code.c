@@ -85,7 +85,6 @@ struct declaration {
     size_t file, first, end; /* its tokens */
     size_t depth;            /* of those that no bracket of it is around */
     enum keep keep;
-    size_t annotate; /* the token in front of which an annotation is needed; SIZE_MAX: none is */
     bool live;
 };
 
@@ -436,10 +435,9 @@ static void end_declaration(struct parsing *parsing, const struct head *head, si
                                  .first = parsing->now.first,
                                  .end = end,
                                  .depth = parsing->scopes[parsing->now.scope].depth,
-                                 .keep = decide(parsing, head),
-                                 .annotate = SIZE_MAX};
+                                 .keep = decide(parsing, head)};
     if (head->function && !head->device && !parsing->now.macro)
-        last->annotate = head->annotate;
+        parsing->tokens[head->annotate].annotated = true;
 }
 
 /* Of a class's members, functions without an annotation do not stay as they are. */
@@ -604,7 +602,7 @@ static void parse_file(struct removal *removal, size_t file)
             tokens->items[i].annotated = false;
         }
         *ARRAY_APPEND(removal->declarations, removal->declaration_count) =
-            (struct declaration){.file = file, .end = tokens->count, .annotate = SIZE_MAX};
+            (struct declaration){.file = file, .end = tokens->count};
     }
     free(parsing.scopes);
     free(parsing.conditions);
@@ -798,8 +796,6 @@ static void remove_declarations(struct removal *removal)
     for (size_t i = 0; i < removal->declaration_count; i++) {
         const struct declaration *declaration = &removal->declarations[i];
         struct token *tokens = removal->files[declaration->file].items;
-        if (declaration->live && declaration->annotate != SIZE_MAX)
-            tokens[declaration->annotate].annotated = true;
         if (declaration->live)
             continue;
         discard(tokens, declaration->first, declaration->end);
