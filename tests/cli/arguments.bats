@@ -254,6 +254,9 @@ INI
     blocks 18 ns::block_q4 "absolute(1)"
     expect 2 check --template blocks.ini
     has err "elements of type 'ns::block_q4' are compared as bytes"
+    blocks 18 ns::block_q4 "exact, mismatches(0.1)"
+    expect 2 check --template blocks.ini
+    has err "blocks.ini:34: mismatches would count bytes of type 'ns::block_q4'"
     for type in float float2 '"x"'; do
         blocks 18 "$type"
         expect 2 check --template blocks.ini

@@ -122,3 +122,57 @@ END
     measures 1 --config sweep.ini
     reasons "1 of 1000 elements of out differ, mismatches allows 1"
 }
+
+# masked TYPE VALUE WRITTEN: a template whose result is VALUE everywhere, which is 1 in 5 places of the reference
+masked() {
+    mkdir -p templates
+    echo "extern \"C\" __global__ void scale_good(const $1_t *, $1_t *, float, unsigned long long) {}" |
+        sed '1i #include <cstdint>' >templates/masked.cu
+    cat >templates/masked.ini <<INI
+[launch_parameters]
+threads = 64
+[problem]
+n = 4000
+[buffer.same]
+type = $1
+length = n
+access = read
+fill = constant($2)
+[buffer.ones]
+type = $1
+length = n
+access = read
+fill = constant(1)
+[buffer.out]
+type = $1
+length = n
+access = write
+[launch.copy]
+entry = scale_good
+grid = 4
+block = threads
+arguments = same, out, float 1, uint64 $3
+[reference.copy]
+entry = scale_good
+arguments = same, expected(out), float 1, uint64 n / width
+[reference.ones]
+entry = scale_good
+arguments = ones, expected(out), float 1, uint64 5
+[expect.out]
+reference_type = $1
+compare = exact, mismatches(0.01)
+INI
+    sed -i "s/ width/ $((${1//[!0-9]/} == 8 ? 4 : 1))/" templates/masked.ini # the stand-in copies words of 4 bytes
+}
+
+@test "an allowed difference that equals the poison is one, while an element that is never written is wrong" {
+    printf '[masked]\nthreads = 32, 64, 128\n' | sweep
+    masked uint32 0 n
+    measures 3 --config sweep.ini
+    masked uint8 165 'n / 4'
+    measures 3 --config sweep.ini
+    masked uint32 0 'n - 1'
+    expect 1 --config sweep.ini --format csv
+    reasons "1 were not written"
+    equal "$(count outcome wrong_result)" 3
+}

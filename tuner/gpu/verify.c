@@ -277,6 +277,15 @@ static uint64_t allowed_mismatches(const struct verify *verify,
     return share > 0 && share <= 0.5 ? (uint64_t)(share * (double)length) : 0;
 }
 
+/* Whether an element of the output that equals the poison was not written. Zeros, which are the poison of unsigned
+ * numbers in some runs, and small integers can equal it by chance. */
+static bool shows_unwritten(const struct device_variant *variant, size_t buffer)
+{
+    enum element_type type = variant->data.buffers[buffer].type;
+    return (element_is_floating(type) || element_bytes(type) >= ELEMENT_POISON_BYTES) &&
+           device_variant_poison(variant, buffer, type) != 0;
+}
+
 static bool judge_comparison(struct verify *verify, size_t index)
 {
     struct device_problem *problem = verify->problem;
@@ -290,7 +299,8 @@ static bool judge_comparison(struct verify *verify, size_t index)
     uint64_t allowed = allowed_mismatches(verify, expectation, out->length);
     if (found[FOUND_MISMATCHES] == 0)
         return true;
-    if (found[FOUND_MISMATCHES] <= allowed && found[FOUND_MISPLACED] == 0) {
+    if (found[FOUND_MISMATCHES] <= allowed &&
+        (found[FOUND_MISPLACED] == 0 || !shows_unwritten(variant, expectation->buffer))) {
         (void)snprintf(verify->reason, sizeof verify->reason,
                        "%" PRIu64 " of %" PRIu64
                        " elements of %s differ, mismatches allows %" PRIu64,
@@ -414,8 +424,7 @@ static bool judge_constants(struct verify *verify)
     return true;
 }
 
-/* A verifier that computes differences may take the poison, which is NaN, for right. Zeros, which are the
- * poison of unsigned numbers in some runs, say nothing. */
+/* A verifier that computes differences may take the poison, which is NaN, for right. */
 static bool judge_verifier(struct verify *verify, size_t index)
 {
     const struct device_problem *problem = verify->problem;
@@ -424,8 +433,7 @@ static bool judge_verifier(struct verify *verify, size_t index)
     const struct device_buffer *out = &variant->data.buffers[verifier->buffer];
     const uint64_t *found = found_of(problem, CHECKED_VERIFIER, index);
     bool output = problem->template.buffers[verifier->buffer].access == ACCESS_WRITE &&
-                  element_bytes(out->type) >= ELEMENT_POISON_BYTES &&
-                  device_variant_poison(variant, verifier->buffer, out->type) != 0;
+                  shows_unwritten(variant, verifier->buffer);
     if (found[FOUND_WRONG] != 0)
         (void)snprintf(verify->reason, sizeof verify->reason,
                        "verifier '%s' counts %" PRIu64 " wrong elements of %s",

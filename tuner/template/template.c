@@ -391,7 +391,8 @@ bool buffer_is_for_references(const struct template *template, const struct buff
     const struct helper launches = {template->launches, template->launch_count};
     const struct helper references = {template->references, template->reference_count};
     return buffer->access == ACCESS_SCRATCH && helper_uses_buffer(&references, buffer->name) &&
-           !helper_uses_buffer(&launches, buffer->name);
+           !helper_uses_buffer(&launches, buffer->name) &&
+           !launch_uses_buffer(&template->constants, buffer->name);
 }
 
 bool helper_uses_buffer(const struct helper *helper, const char *name)

@@ -441,7 +441,7 @@ const struct launch *template_any_launch(const struct template *template, size_t
 struct helper expectation_helper(const struct template *template,
                                  const struct expectation *expectation);
 
-/* Whether the buffer is scratch that the template's references use, and no launch. */
+/* Whether the buffer is scratch that the template's references use, and neither a launch nor [constants]. */
 bool buffer_is_for_references(const struct template *template, const struct buffer *buffer);
 
 /* Whether one of the helper's launches has the buffer, or other name, among its arguments. */

@@ -409,6 +409,11 @@ static void read_compare(struct loader *loader, const char *section,
         loader_fail(loader, entry->line,
                     "elements of type '%s' are compared as bytes: exact, or by a [verify] section",
                     buffer->own_type);
+    if (!loader_failed(loader) && buffer->own_type != NULL && expectation->mismatches != NULL)
+        loader_fail(loader, entry->line,
+                    "mismatches would count bytes of type '%s', not elements: leave it out, or "
+                    "count wrong elements in a [verify] section",
+                    buffer->own_type);
     expectation->nan_equal = loader_yes(loader, section, "nan_equal");
     if (expectation->nan_equal && expectation->compare == COMPARE_UNORDERED)
         loader_fail(loader, loader_get(loader, section, "nan_equal")->line,

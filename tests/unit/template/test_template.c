@@ -472,6 +472,24 @@ UNIT_TEST_WITH(constraints_that_wait_for_the_compiler, enter, leave)
     }
 }
 
+UNIT_TEST_WITH(scratch_that_only_references_use, enter, leave)
+{
+    for (int used = 0; used < 2; used++) {
+        char *section = alloc_format("%s[buffer.work]\ntype = float\nlength = n\naccess = scratch\n"
+                                     "[reference.sum]\nentry = sum_reference\n"
+                                     "arguments = in, work, expected(out)\n[expect.out]\n",
+                                     used ? "[constants]\nroom = struct(work)\n" : "");
+        char *text = replaced("[expect.out]\nreference = sum_reference\n"
+                              "arguments = in, reference, uint64 n\n",
+                              section);
+        load_well(text);
+        size_t work = template_buffer(&template, "work");
+        assert_int_equal(buffer_is_for_references(&template, &template.buffers[work]), !used);
+        free(text);
+        free(section);
+    }
+}
+
 UNIT_TEST_WITH(types_by_name_and_by_word, enter, leave)
 {
     struct bindings inner = {0};
