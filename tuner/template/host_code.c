@@ -242,11 +242,13 @@ struct head {
     bool function;     /* has parameters */
     bool initialisers; /* of a constructor */
     bool based, defaulted;
-    bool equals, valued; /* in a value; behind one */
-    bool special;        /* a destructor or an assignment */
-    bool instantiates;   /* template f<int>() */
-    bool specialises;    /* template <> */
-    struct word *name;   /* a class's first, otherwise the last */
+    bool equals, valued;       /* in a value; behind one */
+    bool pointer;              /* its name is in brackets, as in `float (*op)(float)` */
+    bool special;              /* a destructor or an assignment */
+    bool instantiates;         /* template f<int>() */
+    bool specialises;          /* template <> */
+    struct word *name;         /* a class's first, otherwise the last */
+    const struct word *called; /* the macro whose arguments look like parameters, or NULL */
     size_t annotate; /* where an annotation would stand: behind `template <…>` and `extern "C"` */
     size_t body;     /* where the body or a constructor's initialisers begin; 0: nowhere */
     const struct token *last, *before; /* the last two tokens */
@@ -275,6 +277,37 @@ static void read_name(struct head *head, const struct token *token)
     head->device |= (meaning & (MEANS_DEVICE | MEANS_UNKNOWN_DEVICE)) != 0;
 }
 
+/* Whether the bracket is that of a pointer or reference to a function or array: no parameters. */
+static bool opens_pointer(const struct token *token)
+{
+    const struct token *end = token + 1;
+    if (!is(token->word, "(") || (!is(end->word, "*") && !is(end->word, "&")) ||
+        is(token[3].word, "(")) /* the function in `float (*f(int))[4]` */
+        return false;
+    while (end->kind != TOKEN_END && (end->depth != token->depth || !is(end->word, ")")))
+        end++;
+    return end->kind != TOKEN_END && (is(end[1].word, "(") || is(end[1].word, "["));
+}
+
+/* The name in front of the arguments of a template, of which `last` is the end. */
+static const struct token *find_template_name(const struct parsing *parsing,
+                                              const struct token *last)
+{
+    const struct token *first = &parsing->tokens[parsing->now.first];
+    size_t depth = last->depth;
+    long open = 0;
+    for (; last > first; last--) {
+        const char *text = last->word->text;
+        if (last->depth != depth || last->kind != TOKEN_PUNCTUATION)
+            continue;
+        open += strspn(text, ">") == strlen(text) ? (long)strlen(text) : 0;
+        open -= is(last->word, "<");
+        if (open <= 0)
+            return last - 1;
+    }
+    return NULL;
+}
+
 /* Finds the name in front of the punctuation, if it is one that is declared. */
 static void read_declared(struct parsing *parsing, struct head *head, const struct token *token)
 {
@@ -283,6 +316,14 @@ static void read_declared(struct parsing *parsing, struct head *head, const stru
     bool open = is(token->word, "(");
     if (name != NULL && is(name->word, "final"))
         name = head->before;
+    if (name != NULL && name->word->text[0] == '>' && !is_class && !head->equals && !open) {
+        name = find_template_name(parsing, name); /* a specialisation of a variable */
+        for (const struct token *i = name; i != NULL && i < token; i++)
+            if (i->depth == token->depth && is(i->word, "("))
+                head->function = false; /* it was of an argument, as in `width<T(int)> = 2` */
+    }
+    if (opens_pointer(token))
+        name = token + ((token[2].word->meaning & MEANS_CONST) != 0 ? 3 : 2);
     if (name == NULL || name->kind != TOKEN_NAME || head->equals || head->based ||
         head->initialisers || (name->word->meaning & MEANS_CLASS) != 0)
         return;
@@ -291,10 +332,7 @@ static void read_declared(struct parsing *parsing, struct head *head, const stru
           (is(token->word, "<") && (is_class || head->specialises))))
         return;
     size_t at = (size_t)(name - parsing->tokens);
-    if (open && (head->meaning & MEANS_ALIAS) != 0 && is(token[1].word, "*")) {
-        at = (size_t)(token - parsing->tokens) + 2; /* typedef void (*name)(int) */
-        parsing->tokens[at].depth = token->depth;
-    }
+    parsing->tokens[at].depth = token->depth;
     parsing->tokens[at].declared = true;
     if (head->name == NULL || !is_class)
         head->name = name->word;
@@ -311,7 +349,10 @@ static void read_punctuation(struct parsing *parsing, struct head *head, size_t 
     read_declared(parsing, head, token);
     if (is(word, "(") && last != NULL && !head->valued && !head->initialisers && !head->based &&
         !is(last->word, "<") && !is(last->word, ",")) {
-        head->function = token[1].kind != TOKEN_NUMBER; /* as in `const int x(3)` */
+        head->pointer |= opens_pointer(token);
+        head->function =
+            !head->pointer && token[1].kind != TOKEN_NUMBER; /* as in `const int x(3)` */
+        head->called = last->word->macro ? last->word : NULL;
         head->special |=
             before != NULL && (is(before, "~") || (is(before, "operator") && is(last->word, "=")));
     } else if (is(word, "=") && (last == NULL || !is(last->word, "operator"))) {
@@ -420,7 +461,9 @@ static enum keep decide(const struct parsing *parsing, const struct head *head)
         return KEEP_ALWAYS;
     if ((head->meaning & using_namespace) == using_namespace)
         return KEEP_NAMESPACE;
-    return (head->meaning & named) != 0 ? KEEP_NAMED : KEEP_NEVER;
+    if ((head->meaning & named) == 0)
+        return KEEP_NEVER;
+    return head->name == NULL ? KEEP_ALWAYS : KEEP_NAMED;
 }
 
 /* Branches of an #if may each end the same declaration. */
@@ -440,6 +483,21 @@ static void end_declaration(struct parsing *parsing, const struct head *head, si
         parsing->tokens[head->annotate].annotated = true;
 }
 
+/* Whether a macro declares a function: a name in it that is no macro has parameters. */
+static bool has_parameters(const struct word *macro)
+{
+    static const char *const attributes[] = {"alignas", "__align__", "__attribute__", NULL};
+    for (size_t i = 1; i + 1 < macro->body_count; i++) {
+        const struct word *name = macro->body[i - 1];
+        bool is_name = strpbrk(name->text, "()<>,*&") == NULL && !name->macro &&
+                       (name->meaning & MEANS_UNEVALUATED) == 0;
+        if (is(macro->body[i], "(") && is_name && !names_have(attributes, name->text) &&
+            strchr("*&", macro->body[i + 1]->text[0]) == NULL)
+            return true;
+    }
+    return false;
+}
+
 /* Of a class's members, functions without an annotation do not stay as they are. */
 static void end_member(struct parsing *parsing, const struct head *head, size_t end)
 {
@@ -450,6 +508,8 @@ static void end_member(struct parsing *parsing, const struct head *head, size_t 
     parsing->scopes[parsing->now.scope].device |= head->device;
     if (!head->function || head->device || (head->defaulted && !is_virtual))
         return;
+    if (head->called != NULL && head->body == 0 && !has_parameters(head->called))
+        return; /* a variable */
     for (size_t i = parsing->now.first; i < (head->body > 0 ? head->body : end); i++)
         constructs = constructs && !is(tokens[i].word, "std"); /* it takes what is not there */
     bool special =

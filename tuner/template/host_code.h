@@ -10,7 +10,8 @@
  * their absence might choose another overload. In a class that stays, member functions without an annotation go; a
  * constructor, a destructor, an assignment and what is virtual stay as declarations, as they decide what the class is.
  *
- * A file in which brackets do not match stays as it is.
+ * In doubt, text stays: a type or constant whose name is not found, a macro that may be a data member, and a file in
+ * which brackets do not match.
  */
 #ifndef AUTOTUNE_HOST_CODE_H
 #define AUTOTUNE_HOST_CODE_H

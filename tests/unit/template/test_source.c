@@ -188,6 +188,9 @@ UNIT_TEST_WITH(ignored_host_code_makes_no_version, scratch_enter, scratch_leave)
         "auto f() -> int { return 1; }",
         "MACRO(module, m) { m.def(R\"(})\"); }",
 
+        "template <class T> constexpr int other<T *> = 2;",
+        "const char *(*names)(int);",
+
         "/* a comment */",
         "constexpr int two() { return 2; }",
         "__host__ __forceinline__ int h(int a[2]) noexcept(true) { return a[0]; }",
@@ -204,6 +207,10 @@ UNIT_TEST_WITH(ignored_host_code_makes_no_version, scratch_enter, scratch_leave)
                                             "template <class T> Root(T) -> Root<T>;",
                                             "#define D __device__\nD int f() { return 1; }",
                                             "C10_DEVICE int f();",
+                                            "template <class T> constexpr int used<T *> = 2;",
+                                            "template <class T> constexpr bool used<T, A<T>> = 1;",
+                                            "template <class T> constexpr bool used<T const *>{1};",
+                                            "template <class T> constexpr bool used<T(Q)> = true;",
                                             "static_assert(sizeof(int) == 4);",
                                             "int f() { {",
                                             "#pragma once",
@@ -228,6 +235,37 @@ UNIT_TEST_WITH(ignored_host_code_makes_no_version, scratch_enter, scratch_leave)
         source_release(&source);
         free(whole);
     }
+}
+
+UNIT_TEST_WITH(members_without_host_code_stay, scratch_enter, scratch_leave)
+{
+    static const char *const path = "k.cu";
+    static const char *const roots[] = {"kernel<Root>"};
+    static const char text[] = "#define FIELD(type, name) alignas(type) type name\n"
+                               "#define WHOLE(type, name) type name;\n"
+                               "#define METHOD(name) void name(int x)\n"
+                               "struct Root {\n"
+                               "float (*stays1)(float);\n"
+                               "float (*stays2)[4];\n"
+                               "int (&stays3)[4];\n"
+                               "FIELD(float, stays4);\n"
+                               "WHOLE(float, stays5)\n"
+                               "METHOD(goes);\n"
+                               "float (*goes(int))[4];\n"
+                               "void goes(float *x) {}\n"
+                               "};\n";
+    struct source source;
+    struct error error = {0};
+    scratch_write(path, text);
+    const struct source_files files = {
+        .paths = &path, .path_count = 1, .roots = roots, .root_count = 1};
+    assert_int_equal(source_load_files(&source, &files, &error), 0);
+    for (char name[] = "stays1"; name[5] < '6'; name[5]++)
+        if (strstr(source.files[0].text, name) == NULL)
+            fail_msg("no %s in:\n%s", name, source.files[0].text);
+    if (strstr(source.files[0].text, "goes") != NULL)
+        fail_msg("%s", source.files[0].text);
+    source_release(&source);
 }
 
 UNIT_TEST_WITH(the_hash_of_the_text_is_of_every_byte, scratch_enter, scratch_leave)
