@@ -459,8 +459,10 @@ static void take_entry(struct loader *loader, struct launch *launch)
     bool found = false;
     for (size_t i = 0; i < source->unit_count && !found; i++)
         found = source_signature_read(source->files[i].text, entry, &launch->signature);
-    for (size_t i = 0; i < launch->signature.count; i++)
+    for (size_t i = 0; i < launch->signature.count; i++) {
         (void)template_keep(template, launch->signature.parameters[i].text);
+        (void)template_keep(template, launch->signature.parameters[i].name);
+    }
     (void)template_keep(template, launch->signature.parameters);
     if (strlen(entry) >= ENTRY_BYTES)
         loader_fail(loader, launch->lines.entry, "entry '%s' has more than 255 bytes", entry);
