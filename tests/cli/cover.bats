@@ -114,7 +114,7 @@ launches() {
 
 @test "a budget that is too small: what to do" {
     range 2^13..2^17
-    expect 1 cover --config sweep.ini --budget 0.01s
+    expect 1 cover --config sweep.ini --budget 0.001s
     has err "the budget ended before a valid variant of 'scale' was found at any of 9 sizes; give it more time"
 }
 
