@@ -115,18 +115,14 @@ static json_t *step_json(const struct step *step)
 static int check_constraints(const struct template *template, const struct scope *scope,
                              struct error *error)
 {
-    int status = 0;
-    for (size_t i = 0; i < template->constraint_count && status == 0; i++) {
-        bool holds = true;
-        if (!constraint_needs_stats(template->constraints[i]))
-            status = expression_boolean(template->constraints[i], scope, &holds, error);
-        if (status == 0 && !holds)
-            status = error_set(error, ERROR_CONFIG,
-                               "the nearest configuration of '%s' violates the template's "
-                               "constraint '%s' for this "
-                               "problem; tune this problem",
-                               template->name, expression_text(template->constraints[i]));
-    }
+    const char *violated;
+    int status = template_violated_constraint(template, scope, &violated, error);
+    if (status == 0 && violated != NULL)
+        status = error_set(error, ERROR_CONFIG,
+                           "the nearest configuration of '%s' violates the template's "
+                           "constraint '%s' for this "
+                           "problem; tune this problem",
+                           template->name, violated);
     return status;
 }
 

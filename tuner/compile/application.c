@@ -6,9 +6,9 @@
 #include "base/write_file.h"
 #include "compile/cubin_cache.h"
 #include "compile/nvrtc.h"
+#include "compile/source_copy.h"
 #include "template/compiler_option.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,33 +58,6 @@ bool application_cached(const char *cache, const struct source *source,
 
 /* --- sources without their host code --- */
 
-static int copy_file(const char *folder, const struct source_file *file, struct error *error)
-{
-    char *copy = alloc_format("%s%s", folder, file->path);
-    char *text = alloc_format("#line 1 \"%s\"\n%s", file->path, file->text);
-    int status = write_file_make_folders(copy, error);
-    if (status == 0)
-        status = write_file_bytes(copy, text, strlen(text), error);
-    free(text);
-    free(copy);
-    return status;
-}
-
-/* What an #include needs besides; as the compile worker does. */
-static int copy_way(const char *folder, const struct source_way *way, struct error *error)
-{
-    bool link = way->kind == SOURCE_WAY_LINK;
-    char *copy = alloc_format("%s%s%s", folder, way->path, link ? "" : "/.");
-    char *there =
-        alloc_format("%s%s", link && way->target[0] == '/' ? folder : "", link ? way->target : "");
-    int status = way->kind == SOURCE_WAY_NAME ? 0 : write_file_make_folders(copy, error);
-    if (status == 0 && link && symlink(there, copy) != 0 && errno != EEXIST)
-        status = error_set_errno(error, ERROR_RECORD, "cannot create '%s'", copy);
-    free(copy);
-    free(there);
-    return status;
-}
-
 /* Compiles from copies of the files in a new folder, since the files themselves have the host's code, too. */
 static int compile_copies(struct nvrtc *nvrtc, const struct source *source,
                           const struct nvrtc_job *job, struct compilation *compilation,
@@ -99,11 +72,14 @@ static int compile_copies(struct nvrtc *nvrtc, const struct source *source,
                      ? 0
                      : error_set_errno(error, ERROR_RECORD, "cannot create '%s'", folder);
     for (size_t i = 1; i < source->file_count && status == 0; i++)
-        status = copy_file(folder, &source->files[i], error);
+        status = source_copy_file(folder, source->files[i].path, source->files[i].text,
+                                  source->files[i].bytes, error);
     for (size_t i = 0; i < source->way_count && status == 0; i++) {
-        status = copy_way(folder, &source->ways[i], error);
-        if (source->ways[i].kind == SOURCE_WAY_NAME)
-            *ARRAY_APPEND(names, count) = source->ways[i].path;
+        const struct source_way *way = &source->ways[i];
+        status = source_copy_way(folder, way->kind, way->path,
+                                 way->target != NULL ? way->target : "", error);
+        if (way->kind == SOURCE_WAY_NAME)
+            *ARRAY_APPEND(names, count) = way->path;
     }
     nvrtc_set_root(nvrtc, folder, names, count);
     if (status == 0)

@@ -6,6 +6,7 @@
 #include "compile/cubin_cache.h"
 #include "compile/nvrtc.h"
 #include "compile/precompiler.h"
+#include "compile/source_copy.h"
 #include "template/source.h"
 
 #include <errno.h>
@@ -78,54 +79,9 @@ static const struct channel_kept *find_file(const struct channel *channel, const
     return kept;
 }
 
-/* A #line cannot name every file, and a byte order mark stays the first thing of its file. */
-static int write_copy(const char *folder, const char *path, const struct channel_kept *kept,
-                      struct error *error)
+static enum source_way_kind way_kind(const json_t *way)
 {
-    static const char mark[] = "\xef\xbb\xbf";
-    char *copy = alloc_format("%s%s", folder, path);
-    size_t skipped = strncmp(kept->bytes, mark, strlen(mark)) == 0 ? strlen(mark) : 0;
-    int status = write_file_make_folders(copy, error);
-    FILE *file = status == 0 ? fopen(copy, "wxe") : NULL;
-    if (file != NULL && skipped > 0)
-        fputs(mark, file);
-    if (file != NULL && strpbrk(path, "\"\\\n") == NULL)
-        fprintf(file, "#line 1 \"%s\"\n", path);
-    if (file != NULL)
-        (void)fwrite(kept->bytes + skipped, 1, kept->count - skipped, file);
-    bool failed = file == NULL || ferror(file) != 0;
-    if (file != NULL && fclose(file) != 0)
-        failed = true;
-    if (status == 0 && failed)
-        status = error_set_errno(error, ERROR_RECORD, "cannot write '%s'", copy);
-    free(copy);
-    return status;
-}
-
-/* The path of a way's copy; NULL: it is no file. */
-static char *way_copy(const char *folder, const json_t *way)
-{
-    enum source_way_kind kind = (enum source_way_kind)json_integer_value(json_array_get(way, 0));
-    return kind == SOURCE_WAY_NAME ? NULL
-                                   : alloc_format("%s%s%s", folder, text_at(way, 1),
-                                                  kind == SOURCE_WAY_FOLDER ? "/." : "");
-}
-
-/* A link that is a folder already, as a file below it was copied, stays one. */
-static int make_way(const char *folder, const json_t *way, struct error *error)
-{
-    const char *target = text_at(way, 2);
-    char *path = way_copy(folder, way);
-    if (path == NULL)
-        return 0;
-    char *there =
-        alloc_format("%s%s", target[0] == '/' ? folder : "", target); /* until it is followed */
-    int status = write_file_make_folders(path, error);
-    if (status == 0 && target[0] != '\0' && symlink(there, path) != 0 && errno != EEXIST)
-        status = error_set_errno(error, ERROR_RECORD, "cannot create '%s'", path);
-    free(there);
-    free(path);
-    return status;
+    return (enum source_way_kind)json_integer_value(json_array_get(way, 0));
 }
 
 static int place(const struct staging *staging, const struct channel *channel, const json_t *files,
@@ -139,10 +95,14 @@ static int place(const struct staging *staging, const struct channel *channel, c
             status = error_set_errno(error, ERROR_RECORD, "cannot create '%s'", staging->folder);
         if (status == 0)
             status = kept == NULL ? ERROR_WORKER
-                                  : write_copy(staging->folder, text_at(file, 0), kept, error);
+                                  : source_copy_file(staging->folder, text_at(file, 0), kept->bytes,
+                                                     kept->count, error);
     }
-    for (size_t i = 0; i < json_array_size(ways) && status == 0; i++)
-        status = make_way(staging->folder, json_array_get(ways, i), error);
+    for (size_t i = 0; i < json_array_size(ways) && status == 0; i++) {
+        const json_t *way = json_array_get(ways, i);
+        status = source_copy_way(staging->folder, way_kind(way), text_at(way, 1), text_at(way, 2),
+                                 error);
+    }
     if (status == 0 && json_array_size(files) > 1 && chdir(staging->folder) != 0)
         status = error_set_errno(error, ERROR_RECORD, "cannot enter '%s'", staging->folder);
     return status;
@@ -166,8 +126,10 @@ static bool staging_stands(const struct staging *staging)
     for (size_t i = 1; i < json_array_size(files) && stands; i++)
         stands =
             exists(alloc_format("%s%s", staging->folder, text_at(json_array_get(files, i), 0)));
-    for (size_t i = 0; i < json_array_size(ways) && stands; i++)
-        stands = exists(way_copy(staging->folder, json_array_get(ways, i)));
+    for (size_t i = 0; i < json_array_size(ways) && stands; i++) {
+        const json_t *way = json_array_get(ways, i);
+        stands = exists(source_copy_way_path(staging->folder, way_kind(way), text_at(way, 1)));
+    }
     return stands;
 }
 

@@ -131,9 +131,9 @@ struct result {
     char run_hash[HASH_BYTES]; /* of its machine code and launches; "": not known, or not run */
     size_t twin;               /* of a duplicate: see study_link_twins() */
     struct kernel_stats stats;
-    char *
-        other_launches; /* but the main one: "clear 16 regs 100 %; finish 40 regs 50 %", registers and
-                             occupancy of each; NULL: there are none, or not known */
+    /* registers and occupancy of the launches but the main one: "clear 16 regs 100 %; finish 40 regs 50 %"; NULL: there
+     * are none, or not known */
+    char *other_launches;
     double *samples_ns; /* raw, in the order taken; from the finals if it reached them, otherwise
                            from the screening */
     size_t sample_count;

@@ -133,6 +133,21 @@ bool constraint_needs_stats(const struct expression *constraint)
     return false;
 }
 
+int template_violated_constraint(const struct template *template, const struct scope *scope,
+                                 const char **violated, struct error *error)
+{
+    int status = 0;
+    *violated = NULL;
+    for (size_t i = 0; i < template->constraint_count && status == 0 && *violated == NULL; i++) {
+        bool holds = true;
+        if (!constraint_needs_stats(template->constraints[i]))
+            status = expression_boolean(template->constraints[i], scope, &holds, error);
+        if (status == 0 && !holds)
+            *violated = expression_text(template->constraints[i]);
+    }
+    return status;
+}
+
 int parameter_check(const struct parameter *parameter, struct value value, const char *file,
                     int line, struct error *error)
 {

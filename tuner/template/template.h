@@ -386,6 +386,11 @@ char *template_figures_expand(const struct template *template, const char *text)
 /* Whether the constraint needs kernel statistics and so waits for the compiler. */
 bool constraint_needs_stats(const struct expression *constraint);
 
+/* The text of the first of the template's constraints that does not hold, of those that need no statistics; it is the
+ * template's. NULL: all hold. Returns 0 or ERROR_CONFIG. */
+int template_violated_constraint(const struct template *template, const struct scope *scope,
+                                 const char **violated, struct error *error);
+
 /* "in", "uint64 n", "struct(x, int32 n)", as in the file; a new string. */
 char *argument_text(const struct argument *argument);
 

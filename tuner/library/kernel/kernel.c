@@ -42,17 +42,13 @@ static int check_constraints(const struct loaded_kernel *kernel, const struct sc
                              int *code, struct error *error)
 {
     const struct template *template = kernel->template;
-    int status = 0;
-    for (size_t i = 0; i < template->constraint_count && status == 0; i++) {
-        bool holds = true;
-        if (!constraint_needs_stats(template->constraints[i]))
-            status = expression_boolean(template->constraints[i], scope, &holds, error);
-        if (status == 0 && !holds)
-            status = error_set(error, ERROR_CONFIG,
-                               "the nearest configuration of '%s' cannot be used for this problem: "
-                               "it violates the template's constraint '%s'; tune this problem",
-                               template->name, expression_text(template->constraints[i]));
-    }
+    const char *violated;
+    int status = template_violated_constraint(template, scope, &violated, error);
+    if (status == 0 && violated != NULL)
+        status = error_set(error, ERROR_CONFIG,
+                           "the nearest configuration of '%s' cannot be used for this problem: "
+                           "it violates the template's constraint '%s'; tune this problem",
+                           template->name, violated);
     if (status != 0)
         *code = TUNED_INVALID;
     return status;
