@@ -10,10 +10,8 @@ here=$(realpath "$(dirname "$0")")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# quietly COMMAND…: its output is shown where it fails
-quietly() {
-    "$@" >"$work/output" 2>&1 || { cat "$work/output"; return 1; }
-}
+# shellcheck source=/dev/null
+. "$here/../applications.bash"
 
 quietly cmake --install "$build" --prefix "$work/prefix"
 quietly cmake -S "$here" -B "$work/cmake" -DCMAKE_PREFIX_PATH="$work/prefix" -DCMAKE_BUILD_TYPE=Release -DSTATIC=ON

@@ -17,18 +17,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export AUTOTUNE_CACHE=$work/cache AUTOTUNE_LOCK_FOLDER=$work/locks
 
-# quietly COMMAND…: its output is shown where it fails
-quietly() {
-    "$@" >"$work/output" 2>&1 || { cat "$work/output"; return 1; }
-}
-
-# says FILE PATTERN: a line of FILE has it
-says() {
-    grep -q -e "$2" "$1" && return
-    echo "no '$2' in:"
-    cat "$1"
-    return 1
-}
+# shellcheck source=/dev/null
+. "$here/../applications.bash"
 
 # -- the look-up, built every way -----------------------------------------------------------------
 
